@@ -314,7 +314,9 @@ impl Search<'_> {
     }
 
     /// Writes it down, reads that again, and looks whether it still shows what it is to show.
-    fn finish(&mut self, best: Found) -> Result<Scene, String> {
+    fn finish(&mut self, mut best: Found) -> Result<Scene, String> {
+        // What has become smaller may tell of another object, or name it otherwise.
+        best.draft.about = cut::about(&self.trace.head.case, &best.trace);
         let case = self.base.staged(&best.draft)?;
         let json = case.file().ok_or("this case has no scenario file")?;
         let violation = self.trace.end().violation.as_ref();

@@ -210,7 +210,7 @@ impl Past {
         let violation = ended.violation.as_ref();
         Draft {
             name: name.to_owned(),
-            about: about(trace),
+            about: about(&trace.head.case, trace),
             property: violation.map_or_else(String::new, |found| found.property.clone()),
             begin,
             from,
@@ -310,11 +310,11 @@ pub(super) fn whole_seconds(at: Time) -> Time {
     Time::from_secs(at.nanos().div_ceil(1_000_000_000))
 }
 
-/// What a scene says of itself.
-fn about(trace: &Trace) -> String {
+/// What a scene of this case says of itself.
+pub(super) fn about(case: &str, trace: &Trace) -> String {
     let violation = trace.end().violation.as_ref();
     let violation = violation.map_or_else(String::new, |found| {
         format!("{} ({}): {}", found.property, found.object, found.message)
     });
-    format!("A scene of {}, which violates {violation}", trace.head.case)
+    format!("A scene of {case}, which violates {violation}")
 }

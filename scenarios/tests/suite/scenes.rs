@@ -28,12 +28,23 @@ fn scene_of(trace: &str) -> Scene {
     scene.expect("what was chosen in it shows its violation")
 }
 
-/// The property that a case violates.
-fn violated(case: &dyn Case) -> Option<String> {
+/// The property that a case violates, and how.
+fn violation(case: &dyn Case) -> Option<(String, String)> {
     match run_seed(case, 0, None, Record::default()).ending {
         Ending::Clean => None,
-        Ending::Violated(found) => Some(found.property),
+        Ending::Violated(found) => Some((found.property, found.message)),
     }
+}
+
+/// The property that a case violates.
+fn violated(case: &dyn Case) -> Option<String> {
+    violation(case).map(|(property, _)| property)
+}
+
+/// Does a file tell in its `about` what it shows?
+fn tells(text: &str, message: &str) -> bool {
+    let about = text.lines().find(|line| line.starts_with("about: "));
+    about.is_some_and(|about| about.replace("\\\"", "\"").contains(message))
 }
 
 fn open(name: &str, text: &str) -> Box<dyn Case> {
@@ -50,10 +61,11 @@ fn becomes_a_scene(trace: &str, blame: &str) {
     let lines = scene.text.lines().count();
     assert!(lines <= 60, "a page, not {lines} lines:\n{}", scene.text);
     let case = open("scene", &scene.text);
-    let property = violated(case.as_ref());
-    let violation = scene.trace.end().violation.as_ref();
-    assert_eq!(property, violation.map(|found| found.property.clone()));
-    assert_eq!(property.as_deref(), case.expects());
+    let (property, message) = violation(case.as_ref()).expect("it shows something");
+    let expected = scene.trace.end().violation.as_ref();
+    assert_eq!(Some(&property), expected.map(|expected| &expected.property));
+    assert!(tells(&scene.text, &message), "{}", scene.text);
+    assert_eq!(Some(property.as_str()), case.expects());
     let fixed = case.flipped(&[blame]).expect("it is one of its switches");
     assert_eq!(violated(fixed.as_ref()), None);
     assert_eq!(scene_of(trace).text, scene.text, "once more");
@@ -127,7 +139,9 @@ fn every_kept_scene_shows_what_it_expects_for_its_reason() {
         let text = fs::read_to_string(path).expect("a file");
         let case = open(&name, &text);
         assert!(case.expects().is_some(), "{name} expects nothing");
-        assert_eq!(violated(case.as_ref()).as_deref(), case.expects(), "{name}");
+        let (property, message) = violation(case.as_ref()).expect(&name);
+        assert_eq!(Some(property.as_str()), case.expects(), "{name}");
+        assert!(tells(&text, &message), "{name} shows: {message}");
         let flips = case.flips();
         let flips: Vec<&str> = flips.iter().map(|flip| flip.name.as_str()).collect();
         let fixed = case.flipped(&flips).expect("they are its switches");
