@@ -4,11 +4,12 @@
 //! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
 //! `wavetank-component`.
 //!
-//! `elected` is what processes have in common of which one leads, `users` clients that use one kind of thing in a scenario.
+//! `elected` is what processes have in common of which one leads, `scheduling` says whether a pod fits on a node, `users` clients that use one kind of thing in a scenario.
 //!
 //! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
 //! user would read its flags.
 
+pub mod binders;
 pub mod changes;
 pub mod clients;
 pub mod conditions;
@@ -26,6 +27,7 @@ pub mod nodes;
 pub mod pod_runners;
 pub mod promises;
 pub mod rollout;
+pub mod scheduling;
 pub mod service_writers;
 pub mod services;
 pub mod users;

@@ -51,6 +51,11 @@ fn a_service_comes_scales_and_goes() {
 }
 
 #[test]
+fn a_deployment_behind_a_service_comes_up_rolls_scales_and_goes() {
+    is_told("deployment-behind-a-service", DEPLOYMENT);
+}
+
+#[test]
 fn an_ordered_set_comes_up_and_is_rolled_out() {
     is_told("ordered-roll-out", ORDERED);
 }
@@ -122,4 +127,39 @@ calm: 1s
 plan:
   - {at: 10s, tell: {process: y1, what: use, with: {what: create, set: db, replicas: 3}}}
   - {at: 30s, tell: {process: y1, what: use, with: {what: roll-out, set: db, image: 'image:2'}}}
+";
+
+/// Three servers, two managers and five nodes, each with a kubelet.
+const DEPLOYMENT: &str = "
+name: deployment-behind-a-service
+about: A Deployment of three replicas behind a Service comes up on five nodes, is rolled out, is scaled up and down, and goes.
+release: v1.36
+topology:
+  etcd: 1
+  apiservers: 3
+  controller-managers: 2
+  kubelets: 5
+  binders: 1
+  deployment-users: 1
+  service-users: 1
+  watch-cache: true
+options:
+  endpoint-reconciler-type: none
+  service-cluster-ip-range: 10.96.0.0/24
+  controllers:
+    - deployment-controller
+    - replicaset-controller
+    - endpointslice-controller
+    - garbage-collector-controller
+workload:
+  bind-pods: {every: 500ms}
+storm: 100s
+calm: 1s
+plan:
+  - {at: 10s, tell: {process: q1, what: use, with: {what: create, service: web0, kind: ''}}}
+  - {at: 12s, tell: {process: v1, what: use, with: {what: create, deployment: web0, replicas: 3, strategy: RollingUpdate, image: 'image:1'}}}
+  - {at: 30s, tell: {process: v1, what: use, with: {what: roll-out, deployment: web0, image: 'image:2'}}}
+  - {at: 55s, tell: {process: v1, what: use, with: {what: scale, deployment: web0, replicas: 5}}}
+  - {at: 70s, tell: {process: v1, what: use, with: {what: scale, deployment: web0, replicas: 2}}}
+  - {at: 85s, tell: {process: v1, what: use, with: {what: delete, deployment: web0}}}
 ";

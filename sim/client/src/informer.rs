@@ -3,10 +3,12 @@
 //! without a bound.
 //!
 //! `spec` says what an informer is about, `factory` shares informers between the controllers of a process, `state` is
-//! what an informer remembers, `apply` what a popped delta does; these are pure. This file has the routines and timers. How the queue is filled is in `reflector`.
+//! what an informer remembers, `apply` what a popped delta does; these are pure. `hold` holds informers back. This file has the
+//! routines and timers. How the queue is filled is in `reflector`.
 
 mod apply;
 mod factory;
+mod hold;
 mod spec;
 pub(crate) mod state;
 
@@ -14,17 +16,17 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::Json;
 use wavetank_engine::{
     Condition, Cx, Lock, Message, Name, Outcome, RoutineFuture, Rx, Task, Timer,
 };
 
-use crate::observed::{Handled, Held, Informing, Ready, Synced};
+use crate::observed::{Handled, Informing, Ready, Synced};
 use crate::reflector::{self, REFLECT, Reflect};
 use crate::wait::backoff::{RESET_AFTER, Rearm};
 
 pub use apply::{Notice, Notification};
 pub use factory::{Lister, SharedInformer, SharedInformerFactory};
+use hold::{LAG, LET_GO};
 pub use spec::{EventHandler, HandlerSpec, InformerSpec, Informers, Lag, Resync};
 use state::Pop;
 pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
@@ -61,8 +63,6 @@ const RESYNC: Name = Name::new("resync");
 pub(crate) const fn resync(informer: u32) -> Timer {
     Timer::new(RESYNC, informer as u64)
 }
-/// An informer is held no longer.
-const LET_GO: Name = Name::new("informer-let-go");
 /// A handler's resync is due.
 const DUE: Name = Name::new("resync-due");
 /// A back-off manager forgets.
@@ -200,51 +200,11 @@ impl Informers {
             let own = own(*task.args::<Name>())?;
             return Some(Box::pin(wait_for_cache_sync(rx, own)));
         }
-        None
-    }
-
-    /// Holds an informer back: it takes nothing more, or nothing newer than a revision.
-    pub fn hold(&self, cx: &mut Cx<'_>, at: u32, hold: Option<Hold>) {
-        let all = cx.cell(&INFORMERS);
-        let informer = (first_of(all, self.scope) + at as usize) as u32;
-        all[informer as usize].hold = hold;
-        cx.note(Held {
-            informer,
-            held: hold.is_some(),
-        });
-        cx.broadcast(queued(informer));
-        cx.broadcast(released(informer));
-    }
-
-    /// `hold {resource, revision?, watch?, seconds?}`: an informer takes nothing (newer than `revision`) out of its queue,
-    /// or off its watch, for so long. `release {resource}`. Where they have not begun nothing is held.
-    ///
-    /// # Errors
-    /// If it is none of these, or there is no informer of the resource.
-    pub fn command(&self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
-        let hold = match what {
-            "hold" => Some(Hold {
-                at: args["revision"].as_u64(),
-                place: match args["watch"].as_bool() {
-                    Some(true) => HoldAt::Watch,
-                    _ => HoldAt::Queue,
-                },
-            }),
-            "release" => None,
-            other => return Err(format!("knows `hold` and `release`, not `{other}`")),
-        };
-        let resource = args["resource"].as_str().unwrap_or_default();
-        let at = self.of_resource(resource);
-        let at = at.ok_or_else(|| format!("has no informer of `{resource}`"))?;
-        let mut all = cx.cell(&INFORMERS).iter();
-        if all.any(|informer| informer.id.scope == self.scope) {
-            self.hold(cx, at, hold);
-            if let Some(seconds) = args["seconds"].as_u64() {
-                let number = first_of(cx.cell(&INFORMERS), self.scope) as u64 + u64::from(at);
-                cx.arm(Timer::new(LET_GO, number), Duration::from_secs(seconds));
-            }
+        if kind == LAG {
+            let own = own(*task.args::<Name>())?;
+            return Some(Box::pin(hold::lag(rx, own)));
         }
-        Ok(())
+        None
     }
 
     /// The first informer of this resource, `configmaps`, `deployments.apps`, by its place among these.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wavetank_component::Component;
 use wavetank_components::{
-    clients, conversion_webhooks, custom_resources, etcd, etcd_clients, guests, identity,
+    binders, clients, conversion_webhooks, custom_resources, etcd, etcd_clients, guests, identity,
     informers, kube_apiserver, load_balancer, nodes, pod_runners, rollout, service_writers,
     services, watch_cache, writers,
 };
@@ -22,6 +22,7 @@ pub(crate) fn all() -> Vec<Arc<dyn Component>> {
     all.push(Arc::new(kubelet::Kubelets));
     all.push(Arc::new(kubelet::ContainerRuntimes));
     all.push(Arc::new(kubelet::KubeletUsers));
+    all.push(Arc::new(binders::Binders));
     all
 }
 

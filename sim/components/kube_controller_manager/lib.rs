@@ -13,6 +13,7 @@ pub mod gates;
 mod leaders;
 mod manager;
 mod options;
+mod owners;
 mod pods_were_seen;
 mod quiet;
 
@@ -24,8 +25,8 @@ use wavetank_client::leader_election::{LEASE_DURATION, LockKind};
 use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::values::Choices;
 use wavetank_component::{
-    Component, Description, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup,
-    Spec, Stored, Wiring,
+    Component, Description, Hit, Keys, Load, Mistakes, Need, PropertyInfo, Replicas, Section,
+    Setup, Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -53,6 +54,15 @@ const NEEDED: Need = Need {
     met: |spec| spec.count(KEY) > 0,
     lacking: "controller managers, and there are none",
     add: "`controller-managers: 3` to `topology`",
+};
+
+const INFORMERS_NEEDED: Need = Need {
+    met: |spec| {
+        let mut running = spec.part::<Options>().descriptors().into_iter();
+        spec.count(KEY) > 0 && running.any(|own| own.has_informers())
+    },
+    lacking: "controller managers that have informers, and there are none",
+    ..NEEDED
 };
 
 /// What properties of elections need: they may be those of an operator.
@@ -110,6 +120,13 @@ impl Component for KubeControllerManager {
         let about = "The number of controller managers, which elect a leader, named m1, m2 and so on; their release \
                      is that of the newest apiserver.";
         Some(Replicas::counted(KEY, "m", about))
+    }
+
+    fn workload(&self) -> Vec<Load> {
+        let lag =
+            "Until the storm ends, informers of controller managers take nothing for a while.";
+        let load = Load::command("lag-informers", "lag", lag, INFORMERS_NEEDED);
+        vec![load.until_calm().disturbs()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {

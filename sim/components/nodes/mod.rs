@@ -38,10 +38,11 @@ pub fn node_name(number: usize) -> String {
 
 /// Do nodes of this scenario have heartbeats?
 pub fn have_heartbeats(spec: &Spec) -> bool {
-    has_any(spec) && spec.part::<Options>().node_heartbeats
+    register(spec) && spec.part::<Options>().node_heartbeats
 }
 
-fn has_any(spec: &Spec) -> bool {
+/// Are there nodes, or kubelets, which register theirs?
+pub fn register(spec: &Spec) -> bool {
     spec.count(NAME) > 0 || spec.count(KUBELETS) > 0
 }
 
@@ -83,7 +84,10 @@ impl Component for Nodes {
         kube_apiserver::needed_by(NAME, spec, mistakes);
         let options: Options = spec.part();
         let given = [
-            ("node-heartbeats", options.node_heartbeats && !has_any(spec)),
+            (
+                "node-heartbeats",
+                options.node_heartbeats && !register(spec),
+            ),
             (
                 "node-zones",
                 options.node_zones.is_some() && !have_heartbeats(spec),

@@ -11,7 +11,7 @@
 //! - `int_or_percent`: counts that may be percents;
 //! - `discovery`: which resources there are, and the mapping of kinds to them;
 //! - `ranks`: which pods go first; `defects`: mistakes in these;
-//! - `taints`: taints and tolerations, and how the taints and labels of a node are changed; `pod_status`: how the status of a
+//! - `taints`: taints, and how the taints and labels of a node are changed; `pod_status`: how the status of a
 //!   pod is patched.
 
 mod batch;
@@ -53,8 +53,8 @@ pub use pods::{
 pub use ranks::{Ranked, sort_active_pods, sort_by_deletion};
 pub use ref_manager::{Claimed, Claims, ControllerRefManager};
 pub use taints::{
-    add_or_update_labels_on_node, add_or_update_taint_on_node, get_matching_tolerations,
-    remove_taint_off_node, taint, taint_exists, taint_set_diff, taints, tolerates_taint,
+    add_or_update_labels_on_node, add_or_update_taint_on_node, remove_taint_off_node, taint,
+    taint_exists, taint_set_diff, taints,
 };
 
 /// Why an item could not be synced. It comes again after a while.

@@ -1,4 +1,4 @@
-//! Taints and tolerations (`pkg/util/taints/taints.go`, `staging/src/k8s.io/api/core/v1/toleration.go`, v1.36.2). Pure, but for
+//! Taints (`pkg/util/taints/taints.go`, v1.36.2). Pure, but for
 //! what is asked of apiservers about the taints of a node (`pkg/controller/controller_utils.go`).
 
 use serde_json::json;
@@ -61,29 +61,6 @@ fn add_or_update_taint(taints: &[Json], taint: &Json) -> Option<Vec<Json>> {
         None => all.push(taint.clone()),
     }
     Some(all)
-}
-
-/// `ToleratesTaint`, without operators that compare numbers.
-pub fn tolerates_taint(toleration: &Json, taint: &Json) -> bool {
-    let own = |field| json::text(toleration, &[field]);
-    let is = |field| json::text(taint, &[field]);
-    let fits = |field| own(field).is_empty() || own(field) == is(field);
-    fits("effect")
-        && fits("key")
-        && match own("operator") {
-            "" | "Equal" => own("value") == is("value"),
-            "Exists" => true,
-            _ => false,
-        }
-}
-
-/// `GetMatchingTolerations`: the toleration of each taint; nothing where one is not tolerated.
-pub fn get_matching_tolerations<'a>(
-    taints: &[Json],
-    tolerations: &'a [Json],
-) -> Option<Vec<&'a Json>> {
-    let one = |taint| tolerations.iter().find(|own| tolerates_taint(own, taint));
-    taints.iter().map(one).collect()
 }
 
 /// The node, at first as an apiserver's cache shows it, which is cheaper.

@@ -1,10 +1,9 @@
-//! Which nodes a set's pods should run on (`NodeShouldRunDaemonPod` of `pkg/controller/daemon/daemon_controller.go`,
-//! `component-helpers/scheduling/corev1/nodeaffinity`). Pure.
+//! Which nodes a set's pods should run on (`NodeShouldRunDaemonPod` of `pkg/controller/daemon/daemon_controller.go`). Pure.
 
 use wavetank_api::json::{self, Json};
+use wavetank_components::scheduling::{matches_required_node_affinity, tolerates_taint};
 
 use super::util::daemon_pod_tolerations;
-use crate::controller_utils::tolerates_taint;
 
 /// What becomes of pods of a set on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,62 +38,6 @@ pub(super) fn node_should_run_daemon_pod(node: &Json, set: &Json) -> Verdict {
     Verdict {
         should_run: is_tolerated(&["NoExecute", "NoSchedule"]),
         should_continue_running: is_tolerated(&["NoExecute"]),
-    }
-}
-
-/// `GetRequiredNodeAffinity(…).Match`
-fn matches_required_node_affinity(template: &Json, node: &Json) -> bool {
-    let labels = |key: &str| json::at(node, &["metadata", "labels", key]).and_then(Json::as_str);
-    let selector = json::at(template, &["spec", "nodeSelector"]).and_then(Json::as_object);
-    let mut wanted = selector.into_iter().flatten();
-    if !wanted.all(|(key, value)| labels(key) == value.as_str()) {
-        return false;
-    }
-    let path = [
-        "spec",
-        "affinity",
-        "nodeAffinity",
-        "requiredDuringSchedulingIgnoredDuringExecution",
-    ];
-    let Some(required) = json::at(template, &path).filter(|own| !own.is_null()) else {
-        return true;
-    };
-    let mut terms = json::list(required, &["nodeSelectorTerms"]).iter();
-    terms.any(|term| matches_term(term, node))
-}
-
-/// One term; nothing matches one that is empty.
-fn matches_term(term: &Json, node: &Json) -> bool {
-    let expressions = json::list(term, &["matchExpressions"]);
-    let fields = json::list(term, &["matchFields"]);
-    let label = |key: &str| json::at(node, &["metadata", "labels", key]).and_then(Json::as_str);
-    let name = Some(json::text(node, &["metadata", "name"]));
-    !(expressions.is_empty() && fields.is_empty())
-        && expressions
-            .iter()
-            .all(|own| holds(own, label(json::text(own, &["key"]))))
-        && fields
-            .iter()
-            .all(|own| own["key"] == "metadata.name" && holds(own, name))
-}
-
-/// Is a requirement met by this value?
-fn holds(requirement: &Json, value: Option<&str>) -> bool {
-    let values = json::list(requirement, &["values"]);
-    let is_listed = || values.iter().any(|own| own.as_str() == value);
-    let number = |text: &str| text.parse::<i64>().ok();
-    let compared = || {
-        let bound = values.first().and_then(Json::as_str).and_then(number)?;
-        Some((value.and_then(number)?, bound))
-    };
-    match json::text(requirement, &["operator"]) {
-        "In" => value.is_some() && is_listed(),
-        "NotIn" => value.is_none() || !is_listed(),
-        "Exists" => value.is_some(),
-        "DoesNotExist" => value.is_none(),
-        "Gt" => compared().is_some_and(|(own, bound)| own > bound),
-        "Lt" => compared().is_some_and(|(own, bound)| own < bound),
-        _ => false,
     }
 }
 

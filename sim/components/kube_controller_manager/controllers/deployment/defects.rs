@@ -28,10 +28,25 @@ const DEADLINE_IS_NOT_AWAITED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::DEPLOYMENT_CONTROLLER);
 
+const SAME_SIZE_KEEPS_ANNOTATIONS: Defect = Defect::known(
+    "same-size-keeps-annotations",
+    "k/k PR #138036, PR #138840 (open)",
+    "the only set that has pods keeps the size that was wanted before if it has as many as are wanted now: each sync takes that \
+     for a change of the size, and nothing is rolled out any more",
+)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
 const FIX_COMPLETE_IS_NOT_STUCK: Defect = Defect::fix(
     "fix-complete-is-not-stuck",
     "FINDINGS.md, 26",
     "a Deployment whose rollout is complete is not looked at again and again while its pods are not available",
+)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
+const FIX_SCALE_RECREATED_SETS: Defect = Defect::fix(
+    "fix-scale-recreated-sets",
+    "FINDINGS.md, 57",
+    "a Deployment that is recreated and has several sets with pods is rolled out although its size has changed",
 )
 .fits_only(gates::DEPLOYMENT_CONTROLLER);
 
@@ -41,6 +56,8 @@ defects! {
         TakesAnySetOfItsName = TAKES_ANY_SET_OF_ITS_NAME,
         CleansUpSetsInUse = CLEANS_UP_SETS_IN_USE,
         DeadlineIsNotAwaited = DEADLINE_IS_NOT_AWAITED,
+        SameSizeKeepsAnnotations = SAME_SIZE_KEEPS_ANNOTATIONS,
         FixCompleteIsNotStuck = FIX_COMPLETE_IS_NOT_STUCK,
+        FixScaleRecreatedSets = FIX_SCALE_RECREATED_SETS,
     }
 }

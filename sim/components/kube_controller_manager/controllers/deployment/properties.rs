@@ -1,5 +1,5 @@
-//! What is promised to users of Deployments, as etcd shows it. Nobody but the controller deletes ReplicaSets that a
-//! Deployment owns: by that its cleaning up is known.
+//! What is promised to users of Deployments, as etcd shows it. Nobody but the controller deletes ReplicaSets whose
+//! Deployment stays: by that its cleaning up is known.
 
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use super::util::{
     spec_replicas,
 };
 use crate::controller_utils::is_controlled_by;
+use crate::owners::controller_stays;
 use crate::somebody_runs;
 use wavetank_components::changes::changes;
 use wavetank_components::pod_runners::NEVER_READY;
@@ -39,7 +40,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     vec![
         PropertyInfo::new(
             "cleaned-up-sets-are-empty",
-            "no ReplicaSet of a Deployment is deleted while it asks for pods or has some",
+            "no ReplicaSet of a Deployment that stays is deleted while it asks for pods or has some",
             NEEDED,
             |_| {
                 Box::new(always(
@@ -72,12 +73,15 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     ]
 }
 
-fn cleaned_up_sets_are_empty(_: &World, note: &Note) -> Check {
+fn cleaned_up_sets_are_empty(world: &World, note: &Note) -> Check {
     let mut checked = Check::Idle;
     for change in changes(note, &REPLICA_SETS).filter(|change| change.now.is_none()) {
         let Some(set) = &change.before else {
             continue;
         };
+        if !controller_stays(world, &set.value, &DEPLOYMENTS) {
+            continue;
+        }
         let set = set.value.json();
         let (asks, has) = (spec_replicas(set), of_status(set, "replicas"));
         if (asks, has) != (0, 0) {

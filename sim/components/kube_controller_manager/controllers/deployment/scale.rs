@@ -73,7 +73,10 @@ impl DeploymentController {
     async fn scale(&self, rx: Rx, deployment: &Json, sets: &Sets) -> Result<(), SyncError> {
         let desired = spec_replicas(deployment);
         if let Some(only) = find_active_or_latest(sets.new.as_ref(), &sets.old) {
-            self.scale_replica_set(rx, &only, desired, deployment, false)
+            let is_forced = !self
+                .defects
+                .has(DeploymentDefect::SameSizeKeepsAnnotations);
+            self.scale_replica_set(rx, &only, desired, deployment, is_forced)
                 .await?;
             return Ok(());
         }
@@ -86,6 +89,13 @@ impl DeploymentController {
         }
         if is_rolling_update(deployment) {
             for (set, size) in proportional_sizes(deployment, sets) {
+                self.scale_replica_set(rx, &set, size, deployment, true)
+                    .await?;
+            }
+        } else if self.defects.has(DeploymentDefect::FixScaleRecreatedSets) {
+            // Upstream does nothing, and so the size has changed for ever. Once the sets know it, the rollout goes on.
+            for set in filter_active(&sets.all()) {
+                let size = spec_replicas(&set);
                 self.scale_replica_set(rx, &set, size, deployment, true)
                     .await?;
             }

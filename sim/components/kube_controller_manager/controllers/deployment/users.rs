@@ -2,6 +2,7 @@
 //! and makes them anew under the same name. Some templates never become ready.
 
 use serde_json::{Value as Json, json};
+use wavetank_api::json;
 use wavetank_api::kinds::DEPLOYMENTS;
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
@@ -28,15 +29,17 @@ enum What {
     Pause,
     Resume,
     Recreate,
+    Delete,
 }
 
-const ALL: [(&str, What); 6] = [
+const ALL: [(&str, What); 7] = [
     ("create", What::Create),
     ("roll-out", What::RollOut),
     ("scale", What::Scale),
     ("pause", What::Pause),
     ("resume", What::Resume),
     ("recreate", What::Recreate),
+    ("delete", What::Delete),
 ];
 
 /// How often each is drawn.
@@ -95,10 +98,10 @@ impl Use for UsesDeployments {
         match what {
             What::Create => create(&client, &name, &asked).await,
             What::Recreate => {
-                let path = of.path(NAMESPACE, &name);
-                client.ask(Request::new(Method::Delete, path)).await;
+                delete(&client, &name).await;
                 create(&client, &name, &asked).await;
             }
+            What::Delete => delete(&client, &name).await,
             What::RollOut => {
                 let image = client.image(asked.image.as_deref(), IMAGES).await;
                 let field = ["spec", "template", "spec", "containers"];
@@ -106,8 +109,7 @@ impl Use for UsesDeployments {
             }
             What::Scale => {
                 let replicas = client.number(asked.replicas, MOST_REPLICAS).await;
-                let field = ["spec", "replicas"];
-                client.change(of, &name, &field, replicas.into()).await;
+                scale(&client, &name, replicas, asked.strategy.as_deref()).await;
             }
             What::Pause | What::Resume => {
                 let paused = (what == What::Pause).into();
@@ -115,6 +117,23 @@ impl Use for UsesDeployments {
             }
         }
     }
+}
+
+/// With another strategy at once, if one is named.
+async fn scale(client: &Client, name: &str, replicas: i64, strategy: Option<&str>) {
+    if let Some(mut object) = client.get(&DEPLOYMENTS, name).await {
+        json::set(&mut object, &["spec", "replicas"], replicas);
+        if let Some(strategy) = strategy {
+            json::set(&mut object, &["spec", "strategy"], json!({"type": strategy}));
+        }
+        let put = Request::new(Method::Put, DEPLOYMENTS.path(NAMESPACE, name));
+        client.ask(put.with(object)).await;
+    }
+}
+
+async fn delete(client: &Client, name: &str) {
+    let path = DEPLOYMENTS.path(NAMESPACE, name);
+    client.ask(Request::new(Method::Delete, path)).await;
 }
 
 async fn create(client: &Client, name: &str, asked: &Asked) {

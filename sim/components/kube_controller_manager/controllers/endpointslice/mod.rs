@@ -49,7 +49,7 @@ fn max_endpoints_per_slice(spec: &Spec) -> usize {
 
 /// Pods of a node that is not there are not listed.
 fn check(spec: &Spec, mistakes: &mut Mistakes) {
-    if runs(spec, CONTROLLER) && spec.count(USERS) > 0 && spec.count(nodes::NAME) == 0 {
+    if runs(spec, CONTROLLER) && spec.count(USERS) > 0 && !nodes::register(spec) {
         let message = format!("the pods of `{USERS}` run on the node n1, and nobody registers it");
         let help = format!("add `{}: 1` to `topology`", nodes::NAME);
         mistakes.key(Section::Topology, USERS, message, help);

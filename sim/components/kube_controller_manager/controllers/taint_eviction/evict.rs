@@ -12,6 +12,7 @@ use wavetank_api::{Method, Reason, Request, Stamp, Stored};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{Failure, RestClient};
+use wavetank_components::scheduling::tolerates_taint;
 use wavetank_engine::{Instant, Name, Rx, Time};
 use wavetank_version::Set;
 
@@ -23,9 +24,7 @@ use super::notes::{Asks, Evicts};
 use super::timed_workers::{Ticket, TimedWorker};
 use super::tolerations::{get_no_execute_taints, tolerations};
 use crate::controller::{Controller, Work};
-use crate::controller_utils::{
-    prepare_patch_bytes_for_pod_status, taints, tolerates_taint, update_pod_condition,
-};
+use crate::controller_utils::{prepare_patch_bytes_for_pod_status, taints, update_pod_condition};
 use wavetank_components::elected::process_next_work_item;
 
 /// Evictions whose time has come. Upstream each has a goroutine.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use wavetank_api::json::{self, Json};
-
-use crate::controller_utils::get_matching_tolerations;
+use wavetank_components::scheduling::get_matching_tolerations;
 
 /// How long a pod may stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use super::super::claims::is_claim_owner_up_to_date;
 use super::super::controller::CONTROLLER;
 use super::super::notes::SyncsStatefulSet;
 use super::super::util::{
-    claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal, has_ordinal,
+    allows_burst, claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal, has_ordinal,
     is_running_and_ready, is_terminating, name, namespace, of_spec, of_status, partition, uid,
 };
 use crate::controller_utils::is_controlled_by;
@@ -49,11 +49,19 @@ fn is_updated(set: &Json, ordinal: i64) -> bool {
     rolls(set) && ordinal >= get_start_ordinal(set) + partition(set)
 }
 
-/// Can its pods never be ready, or one that stays as it is?
+/// Can its pods never be ready, or one that stays as it is? In order, one that is not asked for goes once those before it are
+/// ready.
 fn is_hopeless(set: &Json, pods: &[&Json]) -> bool {
-    let stays = |pod: &Json| !is_updated(set, get_ordinal(pod).unwrap_or(-1));
-    let mut broken = pods.iter().filter(|pod| pod_image(pod) == NEVER_READY);
-    template_image(set) == NEVER_READY || broken.any(|pod| stays(pod))
+    let ordinal = |pod: &Json| get_ordinal(pod).unwrap_or(-1);
+    let broken = || pods.iter().filter(|pod| pod_image(pod) == NEVER_READY);
+    let stays = |pod: &Json| !is_updated(set, ordinal(pod));
+    let waits = |pod: &Json| {
+        let mut others = broken();
+        !allows_burst(set)
+            && !has_ordinal(set, ordinal(pod))
+            && others.any(|other| ordinal(other) < ordinal(pod))
+    };
+    template_image(set) == NEVER_READY || broken().any(|pod| stays(pod) || waits(pod))
 }
 
 /// What is wrong with the pods of a set.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use wavetank_components::changes::changes;
 
 use wavetank_api::kinds::{CONTROLLER_REVISIONS, PODS, STATEFUL_SETS};
-use wavetank_api::{Object, json};
+use wavetank_api::Object;
 use wavetank_engine::{Check, Note, Property, World};
 
 use super::super::notes::{AsksToDeletePod, DeletesPod, MakesPod, StatusIsInvalid, Why};
 use super::super::util::is_running_and_ready;
-use crate::controller_utils::{equal_revision, get_controller_of};
+use crate::controller_utils::equal_revision;
+use crate::owners::controller_stays;
 use crate::pods_were_seen::Deletions;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
@@ -58,12 +59,7 @@ impl Property for OrderedPodsWait {
 
 /// Is it a pod of a set that stays? Others the garbage collector takes.
 fn is_of_a_set_that_stays(world: &World, pod: &Object) -> bool {
-    let Some(owner) = get_controller_of(pod.json()) else {
-        return false;
-    };
-    let name = json::text(owner, &["name"]);
-    let set = ClusterView(world).get(&STATEFUL_SETS.key(pod.namespace(), name));
-    set.is_some_and(|set| owner["uid"] == *set.value.uid() && !set.value.is_being_deleted())
+    controller_stays(world, pod, &STATEFUL_SETS)
 }
 
 /// Who deletes a pod has seen it.

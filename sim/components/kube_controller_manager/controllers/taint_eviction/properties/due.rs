@@ -8,13 +8,14 @@ use wavetank_api::json;
 use wavetank_api::kinds::{NODES, PODS};
 use wavetank_api::{Object, Stamp};
 use wavetank_client::workqueue::Item;
+use wavetank_components::scheduling::tolerates_taint;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, Time, World};
 
 use super::super::controller::node_name;
 use super::super::notes::{Asks, AsksToDelete, Evicts};
 use super::super::tolerations::{get_no_execute_taints, tolerations};
 use super::since::TaintedSince;
-use crate::controller_utils::{taints, tolerates_taint};
+use crate::controller_utils::taints;
 use crate::pods_were_seen::Deletions;
 use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;

@@ -7,6 +7,7 @@ use wavetank_api::Object;
 use wavetank_api::json;
 use wavetank_api::kinds::{NODES, PODS};
 use wavetank_client::workqueue::Item;
+use wavetank_components::scheduling::tolerates_taint;
 use wavetank_engine::{Check, Instant, Note, Property, World};
 use wavetank_etcd::Change;
 
@@ -15,7 +16,7 @@ use super::super::notes::Evicts;
 use super::super::tolerations::{get_no_execute_taints, tolerations};
 use super::SETTLES_WITHIN;
 use super::since::TaintedSince;
-use crate::controller_utils::{pod_key, taints, tolerates_taint};
+use crate::controller_utils::{pod_key, taints};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
 use wavetank_components::changes::changes;
