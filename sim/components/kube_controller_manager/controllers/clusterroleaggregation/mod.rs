@@ -58,6 +58,7 @@ pub(crate) const DECLARED: Declared = Declared {
     defects: &[AggregationDefect::LIST],
     properties: properties::all,
     settles_within: properties::SETTLES_WITHIN,
+    applies: true,
     note: describe::note,
     stored: describe::stored,
     ..Declared::new(
