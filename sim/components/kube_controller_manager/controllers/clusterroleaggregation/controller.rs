@@ -50,7 +50,7 @@ fn enqueue(rx: Rx, roles: Lister, notice: &Notice, defects: Set<AggregationDefec
 }
 
 impl ClusterRoleAggregationController {
-    /// `NewClusterRoleAggregation`
+    /// Upstream's `NewClusterRoleAggregation`
     fn new(cx: &mut ControllerContext) -> ClusterRoleAggregationController {
         let defects: Set<AggregationDefect> = cx.defects.of();
         let mut informer = cx.informers.informer_for(&CLUSTER_ROLES);

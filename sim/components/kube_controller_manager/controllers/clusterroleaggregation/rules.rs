@@ -23,7 +23,7 @@ pub(super) fn rules(role: &Json) -> &[Json] {
     json::list(role, &["rules"])
 }
 
-/// `equality.Semantic.DeepEqual` of two rules: a list that is empty is as good as none.
+/// Upstream's `equality.Semantic.DeepEqual` of two rules: a list that is empty is as good as none.
 pub(super) fn is_equal(one: &Json, other: &Json) -> bool {
     let same = |list: &&str| json::list(one, &[list]) == json::list(other, &[list]);
     LISTS.iter().all(|list| same(&list))

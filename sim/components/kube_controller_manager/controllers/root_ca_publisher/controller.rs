@@ -77,7 +77,7 @@ fn phase(namespace: &Stored) -> &str {
     json::text(namespace.object.json(), &["status", "phase"])
 }
 
-/// `map[string]string{"ca.crt": string(c.rootCA)}`
+/// What it is to contain.
 fn data() -> Json {
     json!({"ca.crt": ROOT_CA})
 }
@@ -92,7 +92,7 @@ pub(super) fn is_published(config_map: &Json) -> bool {
 }
 
 impl Publisher {
-    /// `NewPublisher`
+    /// Upstream's `NewPublisher`
     fn new(cx: &mut ControllerContext) -> Publisher {
         let defects: Set<PublisherDefect> = cx.defects.of();
         let mut config_maps = cx.informers.informer_for(&CONFIG_MAPS);

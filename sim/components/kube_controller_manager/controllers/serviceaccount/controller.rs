@@ -40,10 +40,7 @@ fn service_account_deleted(rx: Rx, notice: &Notice, defects: Set<ServiceAccountD
     let Notice::Deleted(gone) = notice else {
         return;
     };
-    let is_ignored = match gone.unseen {
-        true => defects.has(ServiceAccountDefect::UnseenDeletionsAreIgnored),
-        false => defects.has(ServiceAccountDefect::DeletedStayAway),
-    };
+    let is_ignored = defects.has(ServiceAccountDefect::DeletedStayAway);
     if let Some((namespace, _)) = gone.key.split_once('/').filter(|_| !is_ignored) {
         QUEUE.add(rx, namespace.into());
     }
@@ -57,7 +54,7 @@ fn namespace_changed(rx: Rx, notice: &Notice) {
 }
 
 impl ServiceAccountsController {
-    /// `NewServiceAccountsController`
+    /// Upstream's `NewServiceAccountsController`
     fn new(cx: &mut ControllerContext) -> ServiceAccountsController {
         let defects: Set<ServiceAccountDefect> = cx.defects.of();
         let mut accounts = cx.informers.informer_for(&SERVICE_ACCOUNTS);

@@ -20,14 +20,6 @@ const DELETED_STAY_AWAY: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::SERVICE_ACCOUNT_CONTROLLER);
 
-const UNSEEN_DELETIONS_ARE_IGNORED: Defect = Defect::known(
-    "unseen-account-deletions-are-ignored",
-    "the tombstone of `serviceAccountDeleted`, ignored",
-    "a default ServiceAccount that was deleted while the watch was broken is not made again",
-)
-.ships(Gate::NEVER)
-.fits_only(gates::SERVICE_ACCOUNT_CONTROLLER);
-
 const FIX_MAKE_IN_NEW_NAMESPACES: Defect = Defect::fix(
     "fix-make-in-new-namespaces",
     "FINDINGS.md, 55",
@@ -40,7 +32,6 @@ defects! {
     pub enum ServiceAccountDefect in "controllers of ServiceAccounts" {
         FailuresAreForgotten = FAILURES_ARE_FORGOTTEN,
         DeletedStayAway = DELETED_STAY_AWAY,
-        UnseenDeletionsAreIgnored = UNSEEN_DELETIONS_ARE_IGNORED,
         FixMakeInNewNamespaces = FIX_MAKE_IN_NEW_NAMESPACES,
     }
 }

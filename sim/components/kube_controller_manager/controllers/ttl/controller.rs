@@ -164,7 +164,7 @@ struct TtlController {
 }
 
 impl TtlController {
-    /// `NewTTLController`
+    /// Upstream's `NewTTLController`
     fn new(cx: &mut ControllerContext, divisor: u32) -> TtlController {
         let defects: Set<TtlDefect> = cx.defects.of();
         let counter = Counter {
