@@ -26,7 +26,7 @@ pub(super) fn rules(role: &Json) -> &[Json] {
 /// Upstream's `equality.Semantic.DeepEqual` of two rules: a list that is empty is as good as none.
 pub(super) fn is_equal(one: &Json, other: &Json) -> bool {
     let same = |list: &&str| json::list(one, &[list]) == json::list(other, &[list]);
-    LISTS.iter().all(|list| same(&list))
+    LISTS.iter().all(same)
 }
 
 /// The same of all rules of a role.
