@@ -28,6 +28,7 @@ mod explain;
 mod first_hour;
 mod first_hour_files;
 mod first_hour_flags;
+mod furnished_defects;
 mod helper;
 mod job_defects;
 mod kept;

@@ -268,6 +268,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
             "daemon-storm",
             "disruption-storm",
             "endpoints-storm",
+            "furnished-storm",
             "job-storm",
             "mirroring-storm",
             "node-storm",

@@ -38,4 +38,8 @@ controllers! {
     disruption::DECLARED,
     cronjob::DECLARED,
     endpointslicemirroring::DECLARED,
+    root_ca_publisher::DECLARED,
+    serviceaccount::DECLARED,
+    ttl::DECLARED,
+    clusterroleaggregation::DECLARED,
 }

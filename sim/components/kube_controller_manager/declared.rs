@@ -58,6 +58,8 @@ pub(crate) struct Declared {
     pub properties: fn() -> Vec<PropertyInfo>,
     /// How long it takes, once a manager leads and all is well, until it has done all that was left.
     pub settles_within: Duration,
+    /// Does it, or do its users, apply (`application/apply-patch+yaml`)?
+    pub applies: bool,
     /// What it tells, in words.
     pub note: fn(&Note) -> Option<Description>,
     /// What it and its users keep in etcd, in words.
@@ -176,6 +178,7 @@ impl Declared {
             defects_of_parts: &[],
             properties: Vec::new,
             settles_within: Duration::ZERO,
+            applies: false,
             note: |_| None,
             stored: |_, _| None,
             new,
@@ -279,6 +282,10 @@ impl Component for Declared {
 
     fn defects_of_parts(&self, _: &Spec) -> Vec<List> {
         self.defects_of_parts.to_vec()
+    }
+
+    fn applies(&self) -> bool {
+        self.applies
     }
 
     fn exists(&self, spec: &Spec) -> bool {

@@ -62,4 +62,13 @@ gates! {
     pub ORPHANS_ARE_TRIED_AGAIN = Gate::since(1, 38);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
+    /// The publisher of the root certificate in the form that is here: its ConfigMap has a description.
+    pub ROOT_CA_PUBLISHER = Gate::since(1, 36);
+    /// The controller of ServiceAccounts in the form that is here.
+    pub SERVICE_ACCOUNT_CONTROLLER = Gate::since(1, 36);
+    /// The TTL controller, which is as it was.
+    pub TTL_CONTROLLER = Gate::since(1, 36);
+    /// The controller that aggregates ClusterRoles in the form that is here: it applies rules (1.21), and has no other way
+    /// (PR #136700).
+    pub CLUSTER_ROLE_AGGREGATION = Gate::since(1, 36);
 }
