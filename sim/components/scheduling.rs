@@ -81,3 +81,21 @@ fn holds(requirement: &Json, value: Option<&str>) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_taints_have_to_be_tolerated() {
+        let taints = ["a", "b"].map(|key| json!({"key": key, "effect": "NoExecute"}));
+        let one = json!({"key": "a", "operator": "Exists", "tolerationSeconds": 3});
+        let tolerations = [one.clone()];
+        assert_eq!(get_matching_tolerations(&taints, &tolerations), None);
+        let all = [one.clone(), json!({"operator": "Exists"})];
+        let matching = get_matching_tolerations(&taints, &all).expect("both");
+        assert_eq!(matching, [&all[0], &all[1]]);
+        assert_eq!(get_matching_tolerations(&[], &[]), Some(Vec::new()));
+    }
+}

@@ -16,6 +16,7 @@ pins! {
     fix_count_current_pods: "fix-count-current-pods",
     fix_claims_go_first: "fix-claims-go-first",
     fix_look_again_for_claims: "fix-look-again-for-claims",
+    fix_look_again_for_caches: "fix-look-again-for-caches",
 }
 
 const LATE_DELETION: &str = "

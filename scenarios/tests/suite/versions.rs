@@ -264,10 +264,12 @@ fn a_release_between_two_needs_no_more_than_a_row() {
     assert_eq!(
         younger,
         [
+            "controller-staleness",
             "cron-storm",
             "daemon-storm",
             "disruption-storm",
             "endpoints-storm",
+            "failover",
             "furnished-storm",
             "job-storm",
             "mirroring-storm",

@@ -1,4 +1,4 @@
-//! The defects of controllers of sets of pods that a seed of `workload-storm` or `rollout-storm` shows;
+//! The defects of controllers of sets of pods that a seed of `workload-storm`, `rollout-storm` or `controller-staleness` shows;
 //! `deletions-count-twice` is found by `replicaset-stale`, `fix-count-no-deleted` by `replicaset-deletes`. `fix-wake-when-expired` shows in fewer seeds than a test can try: here a set is made anew at the
 //! moment that matters.
 
@@ -16,6 +16,8 @@ pins! {
     cleans_up_sets_in_use: "cleans-up-sets-in-use",
     deadline_is_not_awaited: "deadline-is-not-awaited",
     fix_complete_is_not_stuck: "fix-complete-is-not-stuck",
+    fix_scale_recreated_sets: "fix-scale-recreated-sets",
+    same_size_keeps_annotations: "same-size-keeps-annotations",
 }
 
 const MADE_ANEW: &str = "

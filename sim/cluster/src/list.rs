@@ -16,7 +16,7 @@ use wavetank_kubelet as kubelet;
 pub(crate) fn all() -> Vec<Arc<dyn Component>> {
     let mut all = processes();
     for controller in kube_controller_manager::new_controller_descriptors() {
-        all.push(controller);
+        all.push(controller.clone());
     }
     // Those that have come since.
     all.push(Arc::new(kubelet::Kubelets));

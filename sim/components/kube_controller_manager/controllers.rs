@@ -1,7 +1,7 @@
 //! The controllers that controller managers may run, a line each (`NewControllerDescriptors`). Their order is that of
 //! the components: new ones come last, so that seeds keep their meaning.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::controller::ControllerDescriptor;
 
@@ -10,10 +10,9 @@ macro_rules! controllers {
     ($($module:ident :: $descriptor:ident,)*) => {
         $(pub mod $module;)*
 
-        /// `NewControllerDescriptors`
-        pub fn new_controller_descriptors() -> Vec<Arc<dyn ControllerDescriptor>> {
-            vec![$(Arc::new($module::$descriptor)),*]
-        }
+        /// Made once: whether a scenario has a part of one of them is asked many times.
+        static ALL: LazyLock<Vec<Arc<dyn ControllerDescriptor>>> =
+            LazyLock::new(|| vec![$(Arc::new($module::$descriptor)),*]);
     };
 }
 
@@ -42,4 +41,9 @@ controllers! {
     serviceaccount::DECLARED,
     ttl::DECLARED,
     clusterroleaggregation::DECLARED,
+}
+
+/// `NewControllerDescriptors`
+pub fn new_controller_descriptors() -> &'static [Arc<dyn ControllerDescriptor>] {
+    &ALL
 }

@@ -74,9 +74,7 @@ const ELECTION_NEEDED: Need = Need {
 
 /// Do controller managers run the controller of this name?
 pub fn runs(spec: &Spec, controller: &str) -> bool {
-    let running = spec.part::<Options>().descriptors();
-    let mut names = running.iter().map(|own| own.controller_name());
-    spec.count(KEY) > 0 && names.any(|name| name == controller)
+    spec.count(KEY) > 0 && spec.part::<Options>().runs(controller)
 }
 
 /// How long after calm one of them leads, at the latest, or of other processes that elect.

@@ -88,24 +88,34 @@ impl Options {
             .unwrap_or_default()
     }
 
-    /// The controllers that controller managers run.
-    pub(super) fn descriptors(&self) -> Vec<Arc<dyn ControllerDescriptor>> {
-        let mut all = new_controller_descriptors();
-        all.retain(|descriptor| match &self.controllers {
+    fn selects(&self, descriptor: &Arc<dyn ControllerDescriptor>) -> bool {
+        match &self.controllers {
             None => !descriptor.is_disabled_by_default(),
             Some(named) => {
                 let name = descriptor.controller_name();
                 named.iter().any(|own| own == name)
             }
-        });
-        all
+        }
+    }
+
+    /// The controllers that controller managers run.
+    pub(super) fn descriptors(&self) -> Vec<Arc<dyn ControllerDescriptor>> {
+        let all = new_controller_descriptors().iter();
+        all.filter(|own| self.selects(own)).cloned().collect()
+    }
+
+    /// Do controller managers run the controller of this name?
+    pub(super) fn runs(&self, controller: &str) -> bool {
+        let mut all = new_controller_descriptors().iter();
+        let found = all.find(|own| own.controller_name() == controller);
+        found.is_some_and(|own| self.selects(own))
     }
 
     /// Names of controllers that nobody knows.
     pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
         let named = self.controllers.iter().flatten().map(String::as_str);
         named.filter(|name| {
-            let mut all = new_controller_descriptors().into_iter();
+            let mut all = new_controller_descriptors().iter();
             !all.any(|descriptor| descriptor.controller_name() == *name)
         })
     }

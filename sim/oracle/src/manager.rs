@@ -27,7 +27,7 @@ const SILENCE: &str = "node-monitor-grace-period";
 /// The controllers that it runs with these flags: all that are upstream's. Those that are on by default are there for scenarios.
 pub(crate) fn controllers(flags: &[String]) -> Vec<Arc<dyn ControllerDescriptor>> {
     let with_nodes = is_about_nodes(flags);
-    let mut all = new_controller_descriptors();
+    let mut all = new_controller_descriptors().to_vec();
     all.retain(|controller| {
         let is_of_nodes = OF_NODES.contains(&controller.controller_name());
         controller.is_disabled_by_default() && (with_nodes || !is_of_nodes)

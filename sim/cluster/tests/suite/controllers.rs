@@ -128,7 +128,7 @@ impl Component for Manager {
         let rest = common::balanced(wiring);
         let context = controller_context(rest, Selection::NONE);
         // Whoever writes a ConfigMap each second is in it, too.
-        let mut controllers = new_controller_descriptors();
+        let mut controllers = new_controller_descriptors().to_vec();
         controllers.retain(|controller| !controller.is_disabled_by_default());
         for own in self.0 {
             controllers.push(Arc::new(own));

@@ -393,7 +393,7 @@ impl Component for OtherManagers {
                 window: None,
             };
             let rest = RestClient::new(own.release, Servers::Balanced(balancer));
-            let mut controllers = new_controller_descriptors();
+            let mut controllers = new_controller_descriptors().to_vec();
             controllers.retain(|controller| !controller.is_disabled_by_default());
             let context = controller_context(rest, Selection::NONE);
             let manager = ControllerManager::new(

@@ -73,9 +73,7 @@ impl DeploymentController {
     async fn scale(&self, rx: Rx, deployment: &Json, sets: &Sets) -> Result<(), SyncError> {
         let desired = spec_replicas(deployment);
         if let Some(only) = find_active_or_latest(sets.new.as_ref(), &sets.old) {
-            let is_forced = !self
-                .defects
-                .has(DeploymentDefect::SameSizeKeepsAnnotations);
+            let is_forced = !self.defects.has(DeploymentDefect::SameSizeKeepsAnnotations);
             self.scale_replica_set(rx, &only, desired, deployment, is_forced)
                 .await?;
             return Ok(());

@@ -124,7 +124,11 @@ async fn scale(client: &Client, name: &str, replicas: i64, strategy: Option<&str
     if let Some(mut object) = client.get(&DEPLOYMENTS, name).await {
         json::set(&mut object, &["spec", "replicas"], replicas);
         if let Some(strategy) = strategy {
-            json::set(&mut object, &["spec", "strategy"], json!({"type": strategy}));
+            json::set(
+                &mut object,
+                &["spec", "strategy"],
+                json!({"type": strategy}),
+            );
         }
         let put = Request::new(Method::Put, DEPLOYMENTS.path(NAMESPACE, name));
         client.ask(put.with(object)).await;

@@ -95,6 +95,13 @@ const FIX_LOOK_AGAIN_FOR_CLAIMS: Defect = Defect::fix(
 )
 .fits_only(gates::STATEFUL_SET_CONTROLLER);
 
+const FIX_LOOK_AGAIN_FOR_CACHES: Defect = Defect::fix(
+    "fix-look-again-for-caches",
+    "FINDINGS.md, 58",
+    "a set for which something was written that a cache has not seen is looked at again each second, however often that was so",
+)
+.fits_only(gates::STATEFUL_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the StatefulSet controller, or the fix of one.
     pub enum StatefulSetDefect in "StatefulSet controllers" {
@@ -110,5 +117,6 @@ defects! {
         FixCountCurrentPods = FIX_COUNT_CURRENT_PODS,
         FixClaimsGoFirst = FIX_CLAIMS_GO_FIRST,
         FixLookAgainForClaims = FIX_LOOK_AGAIN_FOR_CLAIMS,
+        FixLookAgainForCaches = FIX_LOOK_AGAIN_FOR_CACHES,
     }
 }

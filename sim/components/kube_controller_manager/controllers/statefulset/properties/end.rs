@@ -11,8 +11,9 @@ use super::super::claims::is_claim_owner_up_to_date;
 use super::super::controller::CONTROLLER;
 use super::super::notes::SyncsStatefulSet;
 use super::super::util::{
-    allows_burst, claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal, has_ordinal,
-    is_running_and_ready, is_terminating, name, namespace, of_spec, of_status, partition, uid,
+    allows_burst, claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal,
+    has_ordinal, is_running_and_ready, is_terminating, name, namespace, of_spec, of_status,
+    partition, uid,
 };
 use crate::controller_utils::is_controlled_by;
 use crate::somebody_runs;

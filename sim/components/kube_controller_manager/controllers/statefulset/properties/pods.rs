@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use wavetank_components::changes::changes;
 
-use wavetank_api::kinds::{CONTROLLER_REVISIONS, PODS, STATEFUL_SETS};
 use wavetank_api::Object;
+use wavetank_api::kinds::{CONTROLLER_REVISIONS, PODS, STATEFUL_SETS};
 use wavetank_engine::{Check, Note, Property, World};
 
 use super::super::notes::{AsksToDeletePod, DeletesPod, MakesPod, StatusIsInvalid, Why};
