@@ -150,7 +150,6 @@ impl Publisher {
             "kind": CONFIG_MAPS.kind,
             "metadata": {
                 "name": ROOT_CA_CERT_CONFIG_MAP_NAME,
-                "namespace": &**namespace,
                 "annotations": {DESCRIPTION_ANNOTATION: DESCRIPTION},
             },
             "data": data(),
