@@ -22,8 +22,11 @@ use crate::trace_file::Trace;
 
 use branch::Branch;
 
-/// A world is kept each so many events.
-const KEEP: usize = 64;
+/// A world is kept each so many events, or more of them: who goes back waits for what is followed from there on.
+const LEAST_STRIDE: usize = 64;
+
+/// So many worlds are kept at most. One of a large cluster takes megabytes.
+const MOST_KEPT: usize = 512;
 
 /// An event that was stepped over.
 #[derive(Clone, PartialEq, Debug)]
@@ -65,6 +68,8 @@ pub struct Travel<'a> {
     trace: &'a Trace,
     events: Vec<&'a TraceEvent>,
     kept: Vec<World>,
+    /// A world is kept each so many events.
+    stride: usize,
     /// What was told of each event, and which keys were written there.
     past: Vec<Past>,
     replay: Replay,
@@ -93,6 +98,13 @@ impl<'a> Travel<'a> {
         let world = case
             .world(&trace.head.options)
             .map_err(Unfollowed::NoWorld)?;
+        let lines = trace.lines.iter();
+        let events = lines.filter_map(|line| match line {
+            Line::Event(event) => Some(event),
+            _ => None,
+        });
+        let events: Vec<_> = events.collect();
+        let stride = LEAST_STRIDE.max(events.len().div_ceil(MOST_KEPT));
         let mut kept = vec![world.clone()];
         let (describer, meaning) = (case.describer(), case.meaning());
         let mut past: Vec<Past> = Vec::new();
@@ -108,21 +120,17 @@ impl<'a> Travel<'a> {
                     .collect();
             }
             past.push(own);
-            if past.len().is_multiple_of(KEEP) {
+            if past.len().is_multiple_of(stride) {
                 kept.push(world.clone());
             }
         };
         quietly(|| follow(case, trace, trace.head.fit(), None, &mut see))?;
-        let lines = trace.lines.iter();
-        let events = lines.filter_map(|line| match line {
-            Line::Event(event) => Some(event),
-            _ => None,
-        });
         Ok(Travel {
             case,
             trace,
-            events: events.collect(),
+            events,
             kept,
+            stride,
             past,
             replay: Replay::new(world, Fit::ByName),
             at: 0,
@@ -274,17 +282,17 @@ impl<'a> Travel<'a> {
             }
             self.branch = None;
         }
-        if events < self.at || events / KEEP > self.at / KEEP {
-            let kept = (events / KEEP).min(self.kept.len() - 1);
+        if events < self.at || events / self.stride > self.at / self.stride {
+            let kept = (events / self.stride).min(self.kept.len() - 1);
             self.replay = Replay::new(self.kept[kept].clone(), Fit::ByName);
-            self.at = kept * KEEP;
+            self.at = kept * self.stride;
             self.last = None;
         }
         // So that the last event is known.
         if events > 0 && self.at == events && self.last.is_none() {
-            let kept = (events - 1) / KEEP;
+            let kept = (events - 1) / self.stride;
             self.replay = Replay::new(self.kept[kept].clone(), Fit::ByName);
-            self.at = kept * KEEP;
+            self.at = kept * self.stride;
         }
         while self.at < events {
             let stepped = self.follow_one()?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wavetank_api::Stored;
-use wavetank_api::json::Json;
+use wavetank_api::json::{self, Json};
 use wavetank_client::wait::{Member, wait_group};
 use wavetank_engine::Rx;
 
@@ -46,6 +46,7 @@ impl<'a> Round<'a> {
         pods: &[Stored],
         revisions: &'a Revisions,
         available: Availability,
+        waits: bool,
     ) -> Round<'a> {
         let current_set = apply_revision(set, &revisions.current);
         let update_set = apply_revision(set, &revisions.update);
@@ -70,6 +71,10 @@ impl<'a> Round<'a> {
             set: &update_set,
             revision: name(&revisions.update),
         };
+        // What our proposal makes in the place of a broken pod is of the newest revision, also where a strategy without
+        // `rollingUpdate` counts those of the current one: it would be broken again.
+        let counts = json::at(set, &["spec", "updateStrategy", "rollingUpdate"]).is_none();
+        let current = if counts && !waits { update } else { current };
         let all = replicas.into_iter().zip(start..);
         let all = all.map(|(pod, ordinal)| {
             pod.unwrap_or_else(|| new_versioned_stateful_set_pod(current, update, ordinal))
@@ -163,7 +168,8 @@ impl StatefulSetControl {
         });
         let (current, update) = (name(&revisions.current), name(&revisions.update));
         let mut status = SetStatus::new(set, current, update, revisions.collisions);
-        let round = Round::new(set, pods, revisions, available);
+        let waits = self.defects.has(StatefulSetDefect::WaitsForBrokenPod);
+        let round = Round::new(set, pods, revisions, available, waits);
         if is_terminating(set) {
             let trees: Vec<Json> = pods.iter().map(Stored::json).collect();
             status.count(trees.iter(), available);

@@ -47,14 +47,19 @@ pub(super) fn replicas_are_met(after: Duration) -> Stable {
     Stable::new("replicas-are-met", after, |_, _| Check::Idle, are_met)
 }
 
+/// One that is gone may be looked at once more: a retry is put off for up to 1000 s, and finds nothing to do.
 fn is_synced(world: &World, note: &Note) -> Check {
-    match note.body.get::<Syncs>() {
-        Some(Syncs { set, .. }) if are_met(world) == Check::Held => {
-            let message = format!("{set} is synced, although nothing has changed");
-            violated("set", set, message)
-        }
-        _ => Check::Idle,
+    let Some(Syncs { kind, set }) = note.body.get() else {
+        return Check::Idle;
+    };
+    let (namespace, name) = set.split_once('/').unwrap_or_default();
+    let key = kind.resource().key(namespace, name);
+    let is_there = ClusterView(world).get(&key).is_some();
+    if !is_there || are_met(world) != Check::Held {
+        return Check::Idle;
     }
+    let message = format!("{set} is synced, although nothing has changed");
+    violated("set", set, message)
 }
 
 pub(super) fn sets_are_quiet(after: Duration) -> Stable {

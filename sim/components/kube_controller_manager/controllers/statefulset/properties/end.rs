@@ -12,8 +12,8 @@ use super::super::controller::CONTROLLER;
 use super::super::notes::SyncsStatefulSet;
 use super::super::util::{
     allows_burst, claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal,
-    has_ordinal, is_running_and_ready, is_terminating, name, namespace, of_spec, of_status,
-    partition, uid,
+    has_ended, has_ordinal, is_running_and_ready, is_terminating, name, namespace, of_spec,
+    of_status, partition, uid,
 };
 use crate::controller_utils::is_controlled_by;
 use crate::somebody_runs;
@@ -50,19 +50,30 @@ fn is_updated(set: &Json, ordinal: i64) -> bool {
     rolls(set) && ordinal >= get_start_ordinal(set) + partition(set)
 }
 
+/// Is this pod not asked for?
+fn is_condemned(set: &Json, pod: &Json) -> bool {
+    !get_ordinal(pod).is_some_and(|own| has_ordinal(set, own))
+}
+
 /// Can its pods never be ready, or one that stays as it is? In order, one that is not asked for goes once those before it are
-/// ready.
+/// ready (`processCondemned`; k/k#36333 says that this is meant so). One that has ended is made anew if it is asked for, and
+/// stays as it is if it is not.
 fn is_hopeless(set: &Json, pods: &[&Json]) -> bool {
     let ordinal = |pod: &Json| get_ordinal(pod).unwrap_or(-1);
-    let broken = || pods.iter().filter(|pod| pod_image(pod) == NEVER_READY);
-    let stays = |pod: &Json| !is_updated(set, ordinal(pod));
+    let is_broken = |pod: &Json| pod_image(pod) == NEVER_READY;
+    let never_ready = |pod: &&&Json| is_broken(pod) || is_condemned(set, pod) && has_ended(pod);
+    let stays = |pod: &Json| is_broken(pod) && !is_updated(set, ordinal(pod));
     let waits = |pod: &Json| {
-        let mut others = broken();
+        let mut others = pods.iter().filter(never_ready);
         !allows_burst(set)
-            && !has_ordinal(set, ordinal(pod))
+            && is_condemned(set, pod)
             && others.any(|other| ordinal(other) < ordinal(pod))
     };
-    template_image(set) == NEVER_READY || broken().any(|pod| stays(pod) || waits(pod))
+    template_image(set) == NEVER_READY
+        || pods
+            .iter()
+            .filter(never_ready)
+            .any(|pod| stays(pod) || waits(pod))
 }
 
 /// What is wrong with the pods of a set.
@@ -84,8 +95,7 @@ fn wrong_pod(set: &Json, pods: &[&Json]) -> Option<String> {
             return Some(format!("has the pod {name} of {own} and not {wanted}"));
         }
     }
-    let is_more = |pod: &&&Json| !get_ordinal(pod).is_some_and(|own| has_ordinal(set, own));
-    let more = pods.iter().find(is_more);
+    let more = pods.iter().find(|pod| is_condemned(set, pod));
     more.map(|pod| format!("has the pod {} that it does not ask for", name(pod)))
 }
 
