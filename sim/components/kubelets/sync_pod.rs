@@ -46,6 +46,7 @@ impl Kubelet {
         &self,
         rx: Rx,
         pod: &Object,
+        mirror: Option<&Object>,
         status: &Arc<Cached>,
     ) -> Result<Synced, SyncError> {
         let shown = self.generate_api_pod_status(rx, pod, status, false);
@@ -54,6 +55,7 @@ impl Kubelet {
         if is_terminal {
             return Ok(Synced::IsTerminal);
         }
+        self.try_reconcile_mirror_pods(rx, pod, mirror).await;
         prober::add_pod(rx, pod);
         let acts = self.sync_containers(rx, pod, status).await?;
         Ok(if acts { Synced::Acted } else { Synced::Idle })
@@ -75,7 +77,7 @@ impl Kubelet {
                 grace,
             });
         }
-        prober::stop_liveness_and_startup(rx, pod.uid());
+        prober::stop_liveness_and_startup(rx, pod);
         self.kill_pod(rx, Some(pod), &status.status, grace).await?;
         prober::remove_pod(rx, pod.uid());
         let Ok(Answer::Status(stopped)) = self.ask_runtime(rx, Ask::PodStatus(pod::uid(pod))).await

@@ -271,7 +271,7 @@ fn host_ports(container: &mut Map) {
 }
 
 /// `qos.GetPodQOS`
-pub(crate) fn get_pod_qos(pod: &Json) -> &'static str {
+pub fn get_pod_qos(pod: &Json) -> &'static str {
     let containers = ["containers", "initContainers"].map(|list| json::list(pod, &["spec", list]));
     let (mut any, mut all) = (false, true);
     for container in containers.into_iter().flatten() {
