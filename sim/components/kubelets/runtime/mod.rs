@@ -49,7 +49,7 @@ const TERM_TAKES: [u64; 4] = [30, 200, 1_500, 6_000];
 /// How long a node is down that starts anew, and how long a container is not well, in seconds.
 const UNWELL_FOR: [u64; 3] = [4, 20, 40];
 /// The exit codes of SIGTERM, SIGKILL, a container that fails, and one whose node went down.
-const TERMINATED: i64 = 143;
+pub(crate) const TERMINATED: i64 = 143;
 const KILLED: i64 = 137;
 const CODES: [i64; 3] = [1, 0, 42];
 const NODE_WENT_DOWN: i64 = 255;
