@@ -195,8 +195,7 @@ impl Component for ContainerRuntimes {
         let unwell =
             "Until the storm ends, the probes of containers that kubelets run fail for a while.";
         let reboot = "Until the storm ends, nodes that have a kubelet start anew.";
-        let prune =
-            "Until the storm ends, somebody removes containers that have succeeded from nodes.";
+        let prune = "Until the storm ends, somebody removes init containers that have succeeded from nodes.";
         vec![
             Load::command("fail-containers", "fail", fail, NEEDED).until_calm(),
             Load::command("unwell-containers", "unwell", unwell, NEEDED).until_calm(),

@@ -119,7 +119,10 @@ fn wrong(world: &World, pod: &Object) -> Option<String> {
     }
     let is = |kind| pod::condition(status, kind).is_some_and(|own| own["status"] == "True");
     if is("Ready") != is_well {
-        return Some(format!("says that its readiness is {}, and it is not", is("Ready")));
+        return Some(format!(
+            "says that its readiness is {}, and it is not",
+            is("Ready")
+        ));
     }
     if !is("Initialized") {
         return Some("runs, and says that it is not initialized".to_owned());
@@ -180,7 +183,11 @@ fn mirror_pods_agree(world: &World) -> Check {
     for mirror in &mirrors {
         if !manifests.iter().any(|pod| is_of(mirror, pod)) {
             let name = mirror.name();
-            return violated("pod", name, format!("the mirror pod {name} has no manifest"));
+            return violated(
+                "pod",
+                name,
+                format!("the mirror pod {name} has no manifest"),
+            );
         }
     }
     match manifests.is_empty() {

@@ -152,12 +152,17 @@ impl Property for InOrder {
         if let Some(MakesSandbox(pod)) = note.body.get() {
             self.done.remove(&(note.process, pod.uid.clone()));
         }
-        if let Some(Exits { pod, name, code: 0, .. }) = note.body.get() {
+        if let Some(Exits {
+            pod, name, code: 0, ..
+        }) = note.body.get()
+        {
             let key = (note.process, pod.uid.clone());
             self.done.entry(key).or_default().insert(name.clone());
         }
         match note.body.get() {
-            Some(Starts { container: id, pod, .. }) => match container(world, id, pod) {
+            Some(Starts {
+                container: id, pod, ..
+            }) => match container(world, id, pod) {
                 Some(own) => self.starts(world, note, own),
                 None => Check::Idle,
             },
@@ -181,7 +186,10 @@ impl Property for Outlive {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = note.body.get::<Exits>().is_some_and(|own| own.code == TERMINATED)
+        let concerned = note
+            .body
+            .get::<Exits>()
+            .is_some_and(|own| own.code == TERMINATED)
             || note.body.get::<KillsContainer>().is_some()
             || note.body.get::<Terminates>().is_some()
             || note.body.get::<StopsOrphan>().is_some();
@@ -201,7 +209,13 @@ impl Property for Outlive {
         if let Some(KillsContainer { container, pod, .. }) = note.body.get() {
             self.unwell.insert((pod.uid.clone(), container.clone()));
         }
-        let Some(Exits { container, pod, name, .. }) = note.body.get() else {
+        let Some(Exits {
+            container,
+            pod,
+            name,
+            ..
+        }) = note.body.get()
+        else {
             return Check::Idle;
         };
         let Some(own) = spec_of(world, pod) else {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wavetank_api::kinds::PODS;
-use wavetank_api::json::{self, Json};
 use wavetank_api::Object;
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::PODS;
 use wavetank_component::PropertyInfo;
 use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, violated};
@@ -194,9 +194,8 @@ fn runs_once(world: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
     if forced.contains(&pod.uid) {
         return Check::Idle;
     }
-    let is_other = |own: &&Container| {
-        own.pod.uid != pod.uid || (own.id != *container && own.name == *name)
-    };
+    let is_other =
+        |own: &&Container| own.pod.uid != pod.uid || (own.id != *container && own.name == *name);
     let same = |own: &&Container| own.pod.name == pod.name && own.pod.namespace == pod.namespace;
     let mut others = running(world).filter(is_other).filter(same);
     match others.find(|own| !forced.contains(&own.pod.uid)) {
@@ -361,9 +360,8 @@ fn unprobed<'a>(world: &'a World, pod: &Object) -> Option<&'a Container> {
         specs.any(|spec| spec.readiness.is_some())
     };
     let told = told_ids(pod);
-    let is_it = |own: &&Container| {
-        *own.pod.uid == *pod.uid() && told.iter().any(|(_, id)| **id == *own.id)
-    };
+    let is_it =
+        |own: &&Container| *own.pod.uid == *pod.uid() && told.iter().any(|(_, id)| **id == *own.id);
     let mut all = containers(world).filter(is_it).filter(probed);
     all.find(|own| !own.was_probed)
 }
@@ -507,18 +505,20 @@ struct RestartsAreBackedOff {
 }
 
 impl RestartsAreBackedOff {
-    /// What is removed has not ended for a kubelet: what somebody removes, and all init containers before a new sandbox.
+    /// What is removed has not been there for a kubelet: what somebody removes, all init containers before a new sandbox, and all
+    /// containers of a static pod that is made anew.
     fn forget(&mut self, world: &World, note: &Note) {
         let all = self.known.iter_mut();
+        let forget = |own: &mut Known| (own.ended, own.starts) = (None, 0);
         if let Some(Prunes { pod, name, .. }) = note.body.get() {
             let those = all.filter(|((_, uid, own), _)| *uid == pod.uid && own == name);
-            those.for_each(|(_, own)| own.ended = None);
+            those.for_each(|(_, own)| forget(own));
         } else if let Some(MakesSandbox(pod)) = note.body.get() {
-            let regular = spec_of(world, pod).map_or(Vec::new(), |own| pod::containers(&own));
+            let regular = stored(world, pod).map_or(Vec::new(), pod::containers);
             let those = all.filter(|((_, uid, own), _)| {
                 *uid == pod.uid && !regular.iter().any(|spec| spec.name == *own)
             });
-            those.for_each(|(_, own)| own.ended = None);
+            those.for_each(|(_, own)| forget(own));
         }
     }
 }

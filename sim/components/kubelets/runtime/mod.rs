@@ -258,9 +258,12 @@ impl ContainerRuntime {
         }
     }
 
-    /// Removes what has succeeded, as somebody does who cleans up a node by hand.
+    /// Removes init containers that have succeeded, as somebody does who cleans up a node by hand.
     fn prune(&mut self) -> Vec<Container> {
-        let is_over = |own: &Container| matches!(own.state, State::Exited { code: 0, .. });
+        let is_over = |own: &Container| {
+            let is_init = [INIT, FLAKY_INIT].contains(&&*own.image);
+            is_init && matches!(own.state, State::Exited { code: 0, .. })
+        };
         let gone = self.containers.iter().filter(|own| is_over(own));
         let gone = gone.cloned().collect();
         self.containers.retain(|own| !is_over(own));
@@ -518,7 +521,7 @@ impl Process for ContainerRuntime {
     }
 
     /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew; `prune`:
-    /// what has succeeded is removed.
+    /// init containers that have succeeded are removed.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
         let task = match what {
             "fail" => FAIL,
