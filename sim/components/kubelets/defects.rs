@@ -171,10 +171,17 @@ const FIX_OLD_INIT_CONTAINERS_COUNT: Defect = Defect::fix(
 )
 .fits_only(KUBELET);
 
-const FIX_STATIC_PODS_WAIT_FOR_ORPHANS: Defect = Defect::fix(
-    "fix-static-pods-wait-for-orphans",
-    "`startedStaticPodsByFullname` is kept in memory, and housekeeping stops orphans when others have started",
-    "a kubelet that begins anew does not start a static pod while one of its full name runs that it started before",
+const STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS: Defect = Defect::open(
+    "static-pods-do-not-wait-for-orphans",
+    "k/k#112814; `startedStaticPodsByFullname` is kept in memory",
+    "a kubelet that begins anew starts a static pod while one of its full name runs whose manifest has changed meanwhile",
+)
+.fits_only(KUBELET);
+
+const UNSTARTED_PODS_STAY_PENDING: Defect = Defect::open(
+    "unstarted-pods-stay-pending",
+    "k/k#118321, PR #141948",
+    "a pod that never restarts and has lost its sandbox while it was initialized gets no other one, and stays pending",
 )
 .fits_only(KUBELET);
 
@@ -216,7 +223,8 @@ defects! {
         StaticPodsAreNotMadeAnew = STATIC_PODS_ARE_NOT_MADE_ANEW,
         MirrorPodsStayToGo = MIRROR_PODS_STAY_TO_GO,
         FixOldInitContainersCount = FIX_OLD_INIT_CONTAINERS_COUNT,
-        FixStaticPodsWaitForOrphans = FIX_STATIC_PODS_WAIT_FOR_ORPHANS,
+        StaticPodsDoNotWaitForOrphans = STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS,
+        UnstartedPodsStayPending = UNSTARTED_PODS_STAY_PENDING,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
     }

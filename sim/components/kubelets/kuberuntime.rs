@@ -87,6 +87,13 @@ fn container_succeeded(status: &Cached, name: &str) -> bool {
     matches!(state, Some(State::Exited { code: 0, .. }))
 }
 
+/// Has a regular container been started? One that was made only has not.
+fn has_run(pod: &Object, status: &Cached) -> bool {
+    let specs = pod::containers(pod);
+    let mut all = specs.iter().filter_map(|spec| status.find(&spec.name));
+    all.any(|own| own.state != State::Created)
+}
+
 impl Kubelet {
     /// `computePodActions`
     fn compute_pod_actions(&self, rx: Rx, pod: &Object, status: &Cached) -> Actions {
@@ -100,7 +107,11 @@ impl Kubelet {
         };
         let specs = pod::containers(pod);
         if create_sandbox {
-            let was_there = !status.status.containers.is_empty();
+            let stays = self.defects.has(KubeletDefect::UnstartedPodsStayPending);
+            let was_there = match stays {
+                true => !status.status.containers.is_empty(),
+                false => has_run(pod, status),
+            };
             if pod::restart_policy(pod) == "Never" && attempt != 0 && was_there {
                 actions.create_sandbox = false;
                 return actions;

@@ -616,9 +616,10 @@ pub(crate) async fn pod_worker_loop(
         return Outcome::Done;
     }
     let again = Outcome::Become(Task::new(WORKER, (uid.clone(), worker)));
-    if kubelet
+    let heeds_orphans = !kubelet
         .defects
-        .has(KubeletDefect::FixStaticPodsWaitForOrphans)
+        .has(KubeletDefect::StaticPodsDoNotWaitForOrphans);
+    if heeds_orphans
         && let Some(pod) = has(rx, |own| own.begins_static_pod(&uid))
         && kubelet.may_run_under_other_uid(rx, &pod).await
     {
