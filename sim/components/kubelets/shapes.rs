@@ -8,9 +8,10 @@ use wavetank_components::users::Client;
 use crate::runtime::{FLAKY_INIT, INIT, STUBBORN};
 
 /// Which init containers a pod has: nothing; one that succeeds; one after that which fails at first; one that fails again and
-/// again; a sidecar; two; one of them between two others, and it has to start up; one that does not heed SIGTERM.
-pub(crate) const INITS: [&str; 8] = [
-    "none", "one", "flaky", "fails", "sidecar", "two", "both", "stubborn",
+/// again; a sidecar; two; one of them between two others, and it has to start up;
+/// one before another; the same that does not heed SIGTERM.
+pub(crate) const INITS: [&str; 9] = [
+    "none", "one", "flaky", "fails", "sidecar", "two", "both", "on-and-once", "stubborn",
 ];
 
 /// A pod, as far as it is drawn.
@@ -44,6 +45,7 @@ fn init_containers(shape: &str) -> Vec<Json> {
             side["livenessProbe"] = probe(2);
             vec![once("init-0", INIT), side, once("init-2", INIT)]
         }
+        "on-and-once" => vec![sidecar("side-0", "image:1"), once("init-1", INIT)],
         "stubborn" => vec![sidecar("side-0", STUBBORN), once("init-1", INIT)],
         _ => Vec::new(),
     }
