@@ -195,6 +195,15 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
     if let Some(MakesSandbox(pod)) = note.body.get() {
         return told(format!("makes a sandbox for the pod {}", pod.name), pod);
     }
+    if let Some(DeletesByForce(pod)) = note.body.get() {
+        return told(format!("deletes the pod {} by force", pod.name), pod);
+    }
+    describe_removal(note)
+        .or_else(|| describe_static(note))
+        .or_else(|| describe_back_off(note))
+}
+
+fn describe_removal(note: &Note) -> Option<Description> {
     if let Some(KillsContainer {
         container,
         pod,
@@ -208,9 +217,6 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
         );
         return told(text, pod);
     }
-    if let Some(DeletesByForce(pod)) = note.body.get() {
-        return told(format!("deletes the pod {} by force", pod.name), pod);
-    }
     if let Some(Prunes {
         container,
         pod,
@@ -223,7 +229,7 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
         );
         return told(text, pod);
     }
-    describe_static(note).or_else(|| describe_back_off(note))
+    None
 }
 
 fn describe_static(note: &Note) -> Option<Description> {

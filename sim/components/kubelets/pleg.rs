@@ -46,7 +46,7 @@ impl Cached {
         Cached { status, address }
     }
 
-    /// `ActiveContainerStatuses`: the containers of the newest sandbox, if that is ready.
+    /// Upstream's `ActiveContainerStatuses`: the containers of the newest sandbox, if that is ready.
     pub(crate) fn active(&self) -> impl Iterator<Item = &Container> {
         let newest = self.status.sandboxes.first().filter(|own| own.is_ready);
         let all = self.status.containers.iter();

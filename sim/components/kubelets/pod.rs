@@ -136,7 +136,7 @@ pub(crate) fn container_should_restart(pod: &Object, code: i64) -> bool {
 }
 
 impl Spec {
-    /// `ContainerShouldRestart`, of a pod without restart rules.
+    /// Upstream's `ContainerShouldRestart`, of a pod without restart rules.
     pub(crate) fn should_restart(&self, pod: &Object, code: i64) -> bool {
         self.is_restartable || container_should_restart(pod, code)
     }
@@ -164,7 +164,7 @@ pub(crate) fn is_static_pod(pod: &Object) -> bool {
     annotation(pod, CONFIG_SOURCE).is_some_and(|source| source != API_SOURCE)
 }
 
-/// `GetPodFullName`
+/// Upstream's `GetPodFullName`
 pub(crate) fn full_name(pod: &Object) -> Arc<str> {
     format!("{}_{}", pod.name(), pod.namespace()).into()
 }

@@ -33,7 +33,7 @@ impl Manager {
         self.mirrors.get(self.mirrors_by_full_name.get(name)?)
     }
 
-    /// `updatePodsInternal`
+    /// Upstream's `updatePodsInternal`
     fn update(&mut self, pod: &Object) {
         let (name, uid) = (full_name(pod), pod::uid(pod));
         if is_mirror_pod(pod) {
@@ -107,7 +107,7 @@ pub(crate) fn get_pod_and_mirror_pod(
     (Some(pod.clone()), get_mirror_pod_by_pod(rx, pod), false)
 }
 
-/// `GetPodsAndMirrorPods`: the UIDs of mirror pods, and the full names of those that no pod stands for.
+/// Upstream's `GetPodsAndMirrorPods`: the UIDs of mirror pods, and the full names of those that no pod stands for.
 pub(crate) fn get_mirror_pods(rx: Rx) -> (Vec<Uid>, Vec<Arc<str>>) {
     rx.look(&PODS, |own| {
         let names = own.mirrors_by_full_name.keys();

@@ -232,6 +232,27 @@ pub(crate) fn should_sync(rx: Rx, pod: &Object) -> bool {
     )
 }
 
+/// The conditions of a pod: those that others write stay.
+fn generate_conditions(
+    pod: &Object,
+    old: &Json,
+    all: &[Json],
+    phase: &str,
+    new_sandbox: bool,
+) -> Vec<Json> {
+    let conditions = json::list(pod::status(pod), &["conditions"]).iter();
+    let others = conditions.filter(|own| !pod_condition_by_kubelet(&own["type"]));
+    let mut conditions: Vec<Json> = others.cloned().collect();
+    conditions.extend([
+        condition(pod, "PodReadyToStartContainers", !new_sandbox),
+        generate_pod_initialized_condition(pod, old, all, phase),
+        generate_ready_condition(pod, "Ready", all, phase),
+        generate_ready_condition(pod, "ContainersReady", all, phase),
+        condition(pod, "PodScheduled", true),
+    ]);
+    conditions
+}
+
 impl Kubelet {
     /// `generateAPIPodStatus`
     pub(crate) fn generate_api_pod_status(
@@ -286,19 +307,10 @@ impl Kubelet {
         }
         prober::update_pod_status(self, rx, pod, &mut statuses);
         prober::update_init_statuses(self, rx, pod, &mut init);
-        let conditions = json::list(of_api, &["conditions"]).iter();
-        let others = conditions.filter(|own| !pod_condition_by_kubelet(&own["type"]));
-        let mut conditions: Vec<Json> = others.cloned().collect();
         let (new_sandbox, ..) = pod_sandbox_changed(&status.status);
         let mut all = init.clone();
         all.extend(statuses.iter().cloned());
-        conditions.extend([
-            condition(pod, "PodReadyToStartContainers", !new_sandbox),
-            generate_pod_initialized_condition(pod, old, &all, &phase_now),
-            generate_ready_condition(pod, "Ready", &all, &phase_now),
-            generate_ready_condition(pod, "ContainersReady", &all, &phase_now),
-            condition(pod, "PodScheduled", true),
-        ]);
+        let conditions = generate_conditions(pod, old, &all, &phase_now, new_sandbox);
         own["phase"] = phase_now.into();
         own["conditions"] = conditions.into();
         own["containerStatuses"] = statuses.into();

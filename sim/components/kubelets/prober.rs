@@ -343,6 +343,30 @@ fn is_sidecar(pod: &Object, name: &str) -> bool {
         .any(|own| *own.name == *name && own.is_restartable)
 }
 
+/// There is another container: its probe begins.
+fn resume(kubelet: &Kubelet, rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
+    let (uid, name, kind) = key;
+    rx.update(&PROBER, |all| {
+        if let Some(old) = &worker.container {
+            all.results.remove(&(*kind, old.clone()));
+        }
+    });
+    change(rx, key, |own| {
+        own.container = Some(id.clone());
+        own.is_on_hold = false;
+    });
+    let is_sidecar = is_sidecar(&worker.pod, name);
+    let forgets = kubelet
+        .defects
+        .has(KubeletDefect::SidecarsAreForgottenToHaveStarted);
+    if is_sidecar && *kind == Kind::Startup && own["started"] == true && !forgets {
+        set(rx, *kind, id, uid, Found::Success);
+    }
+    if !is_of_before(rx, own) {
+        set(rx, *kind, id, uid, initial_value(*kind));
+    }
+}
+
 /// `doProbe`: does it go on?
 async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     let (uid, name, kind) = key;
@@ -363,30 +387,11 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     let Some(worker) = rx.look(&PROBER, |own| own.workers.get(key).cloned()) else {
         return false;
     };
-    let mut is_on_hold = worker.is_on_hold;
-    if worker.container.as_ref() != Some(&id) {
-        rx.update(&PROBER, |all| {
-            if let Some(old) = &worker.container {
-                all.results.remove(&(*kind, old.clone()));
-            }
-        });
-        change(rx, key, |own| {
-            own.container = Some(id.clone());
-            own.is_on_hold = false;
-        });
-        is_on_hold = false;
-        let is_sidecar = is_sidecar(&worker.pod, name);
-        let forgets = kubelet
-            .defects
-            .has(KubeletDefect::SidecarsAreForgottenToHaveStarted);
-        if is_sidecar && *kind == Kind::Startup && own["started"] == true && !forgets {
-            set(rx, *kind, &id, uid, Found::Success);
-        }
-        if !is_of_before(rx, own) {
-            set(rx, *kind, &id, uid, initial_value(*kind));
-        }
+    let is_new = worker.container.as_ref() != Some(&id);
+    if is_new {
+        resume(kubelet, rx, key, &worker, own, &id);
     }
-    if is_on_hold {
+    if worker.is_on_hold && !is_new {
         return true;
     }
     if json::at(own, &["state", "running"]).is_none() {

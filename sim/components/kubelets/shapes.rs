@@ -8,10 +8,19 @@ use wavetank_components::users::Client;
 use crate::runtime::{FLAKY_INIT, INIT, STUBBORN};
 
 /// Which init containers a pod has: nothing; one that succeeds; one after that which fails at first; one that fails again and
-/// again; a sidecar; two; one of them between two others, and it has to start up;
-/// one before another; the same that does not heed SIGTERM.
-pub(crate) const INITS: [&str; 9] = [
-    "none", "one", "flaky", "fails", "sidecar", "two", "both", "on-and-once", "stubborn",
+/// again; a sidecar; two; one of them between two others, and it has to start up; one before another; the same that does not heed
+/// SIGTERM.
+pub(crate) const INITS: [&str; 10] = [
+    "none",
+    "one",
+    "flaky",
+    "fails",
+    "sidecar",
+    "two",
+    "both",
+    "both",
+    "on-and-once",
+    "stubborn",
 ];
 
 /// A pod, as far as it is drawn.

@@ -57,7 +57,7 @@ pub(crate) fn tell(rx: Rx, input: Input) {
     rx.try_send(INPUTS, Payload::new(input));
 }
 
-/// `AllReady`: have all sources told of their pods?
+/// Upstream's `AllReady`: have all sources told of their pods?
 pub(crate) fn sources_are_ready(kubelet: &Kubelet, rx: Rx) -> bool {
     let all = if kubelet.has_static_pods { 2 } else { 1 };
     rx.look(&SOURCES_SEEN, |own| own.len() == all)

@@ -25,7 +25,7 @@ pub(crate) struct TerminationOrdering {
 }
 
 impl TerminationOrdering {
-    /// `newTerminationOrdering`, if the pod has sidecars.
+    /// Upstream's `newTerminationOrdering`, if the pod has sidecars.
     pub(crate) fn new(pod: &Object, running: Names) -> Option<TerminationOrdering> {
         let sidecars = pod::init_containers(pod).into_iter();
         let sidecars: Vec<_> = sidecars.filter(|own| own.is_restartable).collect();
