@@ -341,9 +341,9 @@ impl Kubelet {
     ) -> Result<(), SyncError> {
         let running = status.containers.iter().filter(|own| own.is_running());
         let names = running.clone().map(|own| own.name.clone()).collect();
-        let is_unordered = self.defects.has(KubeletDefect::SidecarsStopAtOnce);
-        let ordered = pod.filter(|_| !is_unordered);
-        let ordering = ordered.and_then(|pod| TerminationOrdering::new(pod, names));
+        let ordering = pod.and_then(|pod| TerminationOrdering::new(pod, names));
+        let is_unordered = || self.defects.has(KubeletDefect::SidecarsStopAtOnce);
+        let ordering = ordering.filter(|_| !is_unordered());
         let all = running.map(|own| {
             let container = (&own.id, &own.name);
             let one = self.kill_container(rx, pod, container, grace, ordering.as_ref());

@@ -291,8 +291,8 @@ fn is_ready(kubelet: &Kubelet, rx: Rx, pod: &Object, spec: &pod::Spec, own: &Jso
             ready = false;
         }
     }
-    let early = kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe);
-    ready || (is_probed && result.is_none() && early)
+    let is_early = is_probed && result.is_none();
+    ready || (is_early && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe))
 }
 
 /// One turn of a worker's `run`.
@@ -355,11 +355,9 @@ fn resume(kubelet: &Kubelet, rx: Rx, key: &Key, worker: &Worker, own: &Json, id:
         own.container = Some(id.clone());
         own.is_on_hold = false;
     });
-    let is_sidecar = is_sidecar(&worker.pod, name);
-    let forgets = kubelet
-        .defects
-        .has(KubeletDefect::SidecarsAreForgottenToHaveStarted);
-    if is_sidecar && *kind == Kind::Startup && own["started"] == true && !forgets {
+    let forgets = KubeletDefect::SidecarsAreForgottenToHaveStarted;
+    let has_started = *kind == Kind::Startup && own["started"] == true;
+    if has_started && is_sidecar(&worker.pod, name) && !kubelet.defects.has(forgets) {
         set(rx, *kind, id, uid, Found::Success);
     }
     if !is_of_before(rx, own) {
@@ -398,9 +396,9 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
         set(rx, *kind, &id, uid, Found::Failure);
         let code = json::number(own, &["state", "terminated", "exitCode"]);
         let ends = |code| {
-            let by_pod = !pod::container_should_restart(&worker.pod, code);
-            let heeds = !kubelet.defects.has(KubeletDefect::ProbesOfSidecarsEnd);
-            by_pod && !(heeds && is_sidecar(&worker.pod, name))
+            let heeds = || !kubelet.defects.has(KubeletDefect::ProbesOfSidecarsEnd);
+            let lasts = || is_sidecar(&worker.pod, name) && heeds();
+            !pod::container_should_restart(&worker.pod, code) && !lasts()
         };
         return code.is_none_or(|code| !ends(code));
     }

@@ -244,7 +244,7 @@ fn check_container_state_transition(
     }
     let mut sidecars = pod::init_containers(pod);
     sidecars.retain(|own| own.is_restartable);
-    if defects.has(KubeletDefect::StatusesOfSidecarsStay) {
+    if !sidecars.is_empty() && defects.has(KubeletDefect::StatusesOfSidecarsStay) {
         sidecars.clear();
     }
     LISTS.iter().all(|list| {

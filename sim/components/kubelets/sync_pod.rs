@@ -71,12 +71,14 @@ impl Kubelet {
     ) -> Result<(), SyncError> {
         let shown = self.generate_api_pod_status(rx, pod, status, false);
         status_manager::set_pod_status(self, rx, pod, shown);
-        if let Grace::Override(grace) = grace {
-            rx.note(Terminates {
-                pod: pod::pod_ref(pod),
-                grace,
-            });
-        }
+        let own = pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod));
+        rx.note(Terminates {
+            pod: pod::pod_ref(pod),
+            grace: match grace {
+                Grace::Override(grace) => grace,
+                Grace::OfPod => own.unwrap_or(0),
+            },
+        });
         prober::stop_liveness_and_startup(rx, pod);
         self.kill_pod(rx, Some(pod), &status.status, grace).await?;
         prober::remove_pod(rx, pod.uid());

@@ -475,14 +475,17 @@ pub(crate) fn sync_known_pods(
     rx: Rx,
     desired: &BTreeSet<Uid>,
 ) -> BTreeMap<Uid, WorkerSync> {
-    let heeds_restarts = !kubelet.defects.has(KubeletDefect::StaticPodsAreNotMadeAnew);
+    let heeds_restarts = || {
+        let ignores = KubeletDefect::StaticPodsAreNotMadeAnew;
+        !kubelet.defects.has(ignores)
+    };
     let (all, told, closed) = rx.update(&WORKERS, |own| {
         own.pods_synced = true;
         let (mut all, mut told, mut closed) = (BTreeMap::new(), Vec::new(), Vec::new());
         let uids: Vec<Uid> = own.statuses.keys().cloned().collect();
         for uid in uids {
             let is_orphan = !desired.contains(&uid);
-            if (own.statuses[&uid].restart_requested && heeds_restarts) || is_orphan {
+            if (own.statuses[&uid].restart_requested && heeds_restarts()) || is_orphan {
                 let (removed, tell, close) = own.remove_terminated_worker(&uid, is_orphan);
                 told.extend(tell);
                 closed.extend(close);

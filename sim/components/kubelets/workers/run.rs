@@ -13,11 +13,10 @@ pub(crate) async fn pod_worker_loop(
         return Outcome::Done;
     }
     let again = Outcome::Become(Task::new(WORKER, (uid.clone(), worker)));
-    let heeds_orphans = !kubelet
-        .defects
-        .has(KubeletDefect::StaticPodsDoNotWaitForOrphans);
-    if heeds_orphans
-        && let Some(pod) = has(rx, |own| own.begins_static_pod(&uid))
+    if let Some(pod) = has(rx, |own| own.begins_static_pod(&uid))
+        && !kubelet
+            .defects
+            .has(KubeletDefect::StaticPodsDoNotWaitForOrphans)
         && kubelet.may_run_under_other_uid(rx, &pod).await
     {
         wait_in_line(rx, pod, worker).await;
