@@ -108,14 +108,6 @@ const SIDECARS_STOP_AT_ONCE: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
-const SIDECARS_ARE_FORGOTTEN_TO_HAVE_STARTED: Defect = Defect::known(
-    "sidecars-are-forgotten-to-have-started",
-    "k/k#136910, PR #137146 (1.36)",
-    "a kubelet that begins anew waits for ever for the startup probe of a sidecar that has started, and restarts nothing after it",
-)
-.ships(Gate::NEVER)
-.fits_only(KUBELET);
-
 const PROBES_OF_SIDECARS_END: Defect = Defect::known(
     "probes-of-sidecars-end",
     "k/k#132826, PR #133072 (1.35)",
@@ -164,13 +156,6 @@ const MIRROR_PODS_STAY_TO_GO: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
-const FIX_OLD_INIT_CONTAINERS_COUNT: Defect = Defect::fix(
-    "fix-init-containers-of-this-sandbox-count",
-    "`purgeInitContainers` goes on where it could not remove one, and `computeInitContainerActions` takes it for done",
-    "init containers that a kubelet could not remove before a new sandbox do not count as done in that",
-)
-.fits_only(KUBELET);
-
 const STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS: Defect = Defect::open(
     "static-pods-do-not-wait-for-orphans",
     "k/k#112814; `startedStaticPodsByFullname` is kept in memory",
@@ -215,14 +200,12 @@ defects! {
         InitContainersRunAgain = INIT_CONTAINERS_RUN_AGAIN,
         OldContainersTellInitialized = OLD_CONTAINERS_TELL_INITIALIZED,
         SidecarsStopAtOnce = SIDECARS_STOP_AT_ONCE,
-        SidecarsAreForgottenToHaveStarted = SIDECARS_ARE_FORGOTTEN_TO_HAVE_STARTED,
         ProbesOfSidecarsEnd = PROBES_OF_SIDECARS_END,
         StatusesOfSidecarsStay = STATUSES_OF_SIDECARS_STAY,
         StaticPodsDoNotWait = STATIC_PODS_DO_NOT_WAIT,
         EndedStaticPodsStayInLine = ENDED_STATIC_PODS_STAY_IN_LINE,
         StaticPodsAreNotMadeAnew = STATIC_PODS_ARE_NOT_MADE_ANEW,
         MirrorPodsStayToGo = MIRROR_PODS_STAY_TO_GO,
-        FixOldInitContainersCount = FIX_OLD_INIT_CONTAINERS_COUNT,
         StaticPodsDoNotWaitForOrphans = STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS,
         UnstartedPodsStayPending = UNSTARTED_PODS_STAY_PENDING,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,

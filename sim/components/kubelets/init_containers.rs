@@ -46,14 +46,6 @@ impl Kubelet {
         all.any(|own| matches!(own.state, State::Created | State::Running(_)))
     }
 
-    /// What is known of an init container. One of a sandbox before this one was to be removed, and may have stayed.
-    fn init_status<'a>(&self, status: &'a Cached, spec: &Spec) -> Option<&'a Container> {
-        match self.defects.has(KubeletDefect::FixOldInitContainersCount) {
-            true => status.active().find(|own| own.name == spec.name),
-            false => status.find(&spec.name),
-        }
-    }
-
     /// `computeInitContainerActions`: has the pod been initialized?
     pub(crate) fn compute_init_container_actions(
         &self,
@@ -71,7 +63,7 @@ impl Kubelet {
         let last = specs.len() - 1;
         // The last one first: of those before it nothing may be left.
         for (at, spec) in specs.iter().enumerate().rev() {
-            let Some(own) = self.init_status(status, spec) else {
+            let Some(own) = status.find(&spec.name) else {
                 if was_initialized && spec.is_restartable {
                     actions.start_init.push(at);
                 }

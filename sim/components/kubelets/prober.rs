@@ -344,7 +344,7 @@ fn is_sidecar(pod: &Object, name: &str) -> bool {
 }
 
 /// There is another container: its probe begins.
-fn resume(kubelet: &Kubelet, rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
+fn resume(rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
     let (uid, name, kind) = key;
     rx.update(&PROBER, |all| {
         if let Some(old) = &worker.container {
@@ -355,9 +355,8 @@ fn resume(kubelet: &Kubelet, rx: Rx, key: &Key, worker: &Worker, own: &Json, id:
         own.container = Some(id.clone());
         own.is_on_hold = false;
     });
-    let forgets = KubeletDefect::SidecarsAreForgottenToHaveStarted;
     let has_started = *kind == Kind::Startup && own["started"] == true;
-    if has_started && is_sidecar(&worker.pod, name) && !kubelet.defects.has(forgets) {
+    if has_started && is_sidecar(&worker.pod, name) {
         set(rx, *kind, id, uid, Found::Success);
     }
     if !is_of_before(rx, own) {
@@ -387,7 +386,7 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     };
     let is_new = worker.container.as_ref() != Some(&id);
     if is_new {
-        resume(kubelet, rx, key, &worker, own, &id);
+        resume(rx, key, &worker, own, &id);
     }
     if worker.is_on_hold && !is_new {
         return true;
