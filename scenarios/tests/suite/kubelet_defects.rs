@@ -25,5 +25,4 @@ pins! {
     static_pods_do_not_wait_for_orphans: "static-pods-do-not-wait-for-orphans",
     fix_ended_pods_keep_their_phase: "fix-ended-pods-keep-their-phase",
     fix_young_containers_wait: "fix-young-containers-wait",
-    made_anew_is_deleted_at_once: "made-anew-is-deleted-at-once",
 }
