@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 17] = [
+const LARGE_OTHERS: [&str; 18] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -203,6 +203,7 @@ const LARGE_OTHERS: [&str; 17] = [
     "job-orphans",
     "job-suspended",
     "kubelet-anew",
+    "kubelet-init",
     "kubelet-probes",
     "node-leases-stale",
     "node-outage",

@@ -7,7 +7,7 @@ use wavetank_api::kinds::{LEASES, NODES, PODS};
 use wavetank_apiserver::DeletionDefect;
 use wavetank_client::InformerDefect;
 use wavetank_component::{
-    Component, Description, Drawn, Given, Hit, Load, Mistakes, Need, PropertyInfo, Replicas,
+    Component, Description, Drawn, Given, Hit, Keys, Load, Mistakes, Need, PropertyInfo, Replicas,
     Section, Setup, Spec, Wiring,
 };
 use wavetank_components::nodes::{self, Node, node_name};
@@ -18,6 +18,7 @@ use wavetank_version::{List, Listed};
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
+use crate::options::Options;
 use crate::runtime::{ContainerRuntime, pod_cidr};
 use crate::users::UsesPods;
 use crate::{notes, properties};
@@ -46,6 +47,17 @@ pub(crate) const NEEDED: Need = Need {
     add: "`kubelets: 2` to `topology`",
 };
 
+/// What properties of static pods need.
+pub(crate) const STATIC_PODS: Need = Need {
+    met: |spec| spec.count(NAME) > 0 && has_static_pods(spec),
+    lacking: "kubelets with static pods, and there are none",
+    add: "`static-pods: true` to `options`, and kubelets",
+};
+
+fn has_static_pods(spec: &Spec) -> bool {
+    spec.part::<Options>().static_pods
+}
+
 const USERS_NEEDED: Need = Need {
     met: |spec| spec.count(USERS) > 0,
     lacking: "there is nobody to make pods for kubelets",
@@ -67,8 +79,22 @@ impl Component for Kubelets {
         Some(Replicas::counted(NAME, "l", about))
     }
 
+    fn keys(&self) -> Vec<Keys> {
+        vec![Keys::of::<Options>()]
+    }
+
+    fn workload(&self) -> Vec<Load> {
+        let about = "Until the storm ends, manifests of static pods appear, change and vanish on the disks of nodes.";
+        vec![Load::command("use-manifests", "manifest", about, STATIC_PODS).until_calm()]
+    }
+
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         kube_apiserver::needed_by(NAME, spec, mistakes);
+        if has_static_pods(spec) && spec.count(NAME) == 0 {
+            let message = "`static-pods` is for kubelets, and there are none";
+            let help = format!("add {}, or remove `static-pods`", NEEDED.add);
+            mistakes.key(Section::Options, "static-pods", message, help);
+        }
         if spec.count(NAME) > 0 && spec.count(nodes::NAME) > 0 {
             let message = "kubelets register their nodes themselves";
             let help = format!("remove `{}`", nodes::NAME);
@@ -98,7 +124,15 @@ impl Component for Kubelets {
                 Node::of_kubelet(&node_name(number), &rest, setup, number, &pod_cidr(number));
             let informer_defects = setup.set::<InformerDefect>(release);
             let defects = setup.set::<KubeletDefect>(release);
-            let kubelet = Kubelet::new(node, &rest, runtimes[at], informer_defects, defects);
+            let has_static_pods = has_static_pods(setup);
+            let kubelet = Kubelet::new(
+                node,
+                &rest,
+                runtimes[at],
+                informer_defects,
+                defects,
+                has_static_pods,
+            );
             wiring.process(name, kubelet);
         }
     }
@@ -161,10 +195,12 @@ impl Component for ContainerRuntimes {
         let unwell =
             "Until the storm ends, the probes of containers that kubelets run fail for a while.";
         let reboot = "Until the storm ends, nodes that have a kubelet start anew.";
+        let prune = "Until the storm ends, somebody removes init containers that have succeeded from nodes.";
         vec![
             Load::command("fail-containers", "fail", fail, NEEDED).until_calm(),
             Load::command("unwell-containers", "unwell", unwell, NEEDED).until_calm(),
             Load::command("reboot-nodes", "reboot", reboot, NEEDED).until_calm(),
+            Load::command("prune-containers", "prune", prune, NEEDED).until_calm(),
         ]
     }
 
@@ -227,6 +263,7 @@ impl Component for KubeletUsers {
         };
         let uses = UsesPods {
             nodes: setup.count(NAME),
+            has_static_pods: has_static_pods(setup),
         };
         for name in wiring.names(USERS) {
             wiring.process(name, User::new(rest.clone(), uses.clone()));

@@ -3,7 +3,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::gates::{CONTAINERS_START_ANEW, KUBELET};
+use crate::gates::{ACTIVE_CONTAINERS_TELL, CONTAINERS_START_ANEW, KUBELET};
 
 const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
     "terminal-phases-come-early",
@@ -84,6 +84,92 @@ const ADDRESSES_ARE_FORGOTTEN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
+const INIT_CONTAINERS_RUN_AGAIN: Defect = Defect::known(
+    "init-containers-run-again",
+    "k/k#90271, PR #96572 (1.20)",
+    "a kubelet runs init containers again that were removed when they had succeeded, while the pod runs",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const OLD_CONTAINERS_TELL_INITIALIZED: Defect = Defect::known(
+    "old-containers-tell-initialized",
+    "k/k#137710, PR #138514 (1.37)",
+    "a container of a sandbox before this one that was made and not started tells a kubelet that all init containers have run",
+)
+.fits_only(KUBELET)
+.until(ACTIVE_CONTAINERS_TELL);
+
+const SIDECARS_STOP_AT_ONCE: Defect = Defect::known(
+    "sidecars-stop-at-once",
+    "KEP-753, PR #120620 (1.29)",
+    "a kubelet stops sidecars together with the regular containers of their pod",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const PROBES_OF_SIDECARS_END: Defect = Defect::known(
+    "probes-of-sidecars-end",
+    "k/k#132826, PR #133072 (1.35)",
+    "a sidecar that is started again is probed no more where its pod's containers are not started again",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATUSES_OF_SIDECARS_STAY: Defect = Defect::known(
+    "statuses-of-sidecars-stay",
+    "PR #123323 (1.30)",
+    "a kubelet does not tell that a sidecar runs again once it has told that it has ended",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATIC_PODS_DO_NOT_WAIT: Defect = Defect::known(
+    "static-pods-do-not-wait",
+    "k/k#97722, PR #104743 (1.23)",
+    "a static pod starts while the one of its full name before it still runs",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const ENDED_STATIC_PODS_STAY_IN_LINE: Defect = Defect::known(
+    "ended-static-pods-stay-in-line",
+    "k/k#107733, PR #107854",
+    "a static pod never starts if one that waited before it was removed before it could start",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATIC_PODS_ARE_NOT_MADE_ANEW: Defect = Defect::known(
+    "static-pods-are-not-made-anew",
+    "k/k#104648 (1.22.2)",
+    "a manifest that is removed and comes back while its pod is stopped runs no more",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const MIRROR_PODS_STAY_TO_GO: Defect = Defect::known(
+    "mirror-pods-stay-to-go",
+    "k/k#22625, PR #22626 (1.3)",
+    "a mirror pod that somebody deletes is to go for ever: its kubelet does not make it anew",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS: Defect = Defect::open(
+    "static-pods-do-not-wait-for-orphans",
+    "k/k#112814; `startedStaticPodsByFullname` is kept in memory",
+    "a kubelet that begins anew starts a static pod while one of its full name runs whose manifest has changed meanwhile",
+)
+.fits_only(KUBELET);
+
+const UNSTARTED_PODS_STAY_PENDING: Defect = Defect::open(
+    "unstarted-pods-stay-pending",
+    "k/k#118321, PR #141948",
+    "a pod that never restarts and has lost its sandbox while it was initialized gets no other one, and stays pending",
+)
+.fits_only(KUBELET);
+
 const FIX_ENDED_PODS_KEEP_THEIR_PHASE: Defect = Defect::fix(
     "fix-ended-pods-keep-their-phase",
     "`generateAPIPodStatus` asks `ShouldEvict` whatever the status manager has said",
@@ -111,6 +197,17 @@ defects! {
         AddressesAreForgotten = ADDRESSES_ARE_FORGOTTEN,
         RestartsEndStartups = RESTARTS_END_STARTUPS,
         NewContainersInheritStarted = NEW_CONTAINERS_INHERIT_STARTED,
+        InitContainersRunAgain = INIT_CONTAINERS_RUN_AGAIN,
+        OldContainersTellInitialized = OLD_CONTAINERS_TELL_INITIALIZED,
+        SidecarsStopAtOnce = SIDECARS_STOP_AT_ONCE,
+        ProbesOfSidecarsEnd = PROBES_OF_SIDECARS_END,
+        StatusesOfSidecarsStay = STATUSES_OF_SIDECARS_STAY,
+        StaticPodsDoNotWait = STATIC_PODS_DO_NOT_WAIT,
+        EndedStaticPodsStayInLine = ENDED_STATIC_PODS_STAY_IN_LINE,
+        StaticPodsAreNotMadeAnew = STATIC_PODS_ARE_NOT_MADE_ANEW,
+        MirrorPodsStayToGo = MIRROR_PODS_STAY_TO_GO,
+        StaticPodsDoNotWaitForOrphans = STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS,
+        UnstartedPodsStayPending = UNSTARTED_PODS_STAY_PENDING,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
     }

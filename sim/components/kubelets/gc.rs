@@ -77,7 +77,7 @@ async fn collect(kubelet: &Kubelet, rx: Rx) {
     let Ok(Answer::Pods(_, mut containers)) = kubelet.ask_runtime(rx, Ask::ListPods).await else {
         return;
     };
-    for id in evictable(rx, &mut containers, sources_are_ready(rx)) {
+    for id in evictable(rx, &mut containers, sources_are_ready(kubelet, rx)) {
         let _ = kubelet.ask_runtime(rx, Ask::RemoveContainer(id)).await;
     }
     let Ok(Answer::Pods(sandboxes, containers)) = kubelet.ask_runtime(rx, Ask::ListPods).await

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_api::Object;
 use wavetank_api::kinds::PODS;
 use wavetank_client::informer::{HandlerSpec, Informers, Lister, SharedInformerFactory};
 use wavetank_client::{InformerDefect, RestClient};
@@ -15,9 +16,14 @@ use wavetank_engine::{
 };
 use wavetank_version::Set;
 
+use crate::config_file::Disk;
 use crate::defects::KubeletDefect;
+use crate::manifests::Order;
 use crate::runtime::cri::{Answer, Ask, CRI, Uid};
-use crate::{gc, pleg, pod_manager, prober, status_manager, sync_loop, workers};
+use crate::{
+    config, config_file, gc, manifests, mirror_pods, pleg, prober, status_manager, sync_loop,
+    workers,
+};
 
 const SCOPE: Name = Name::new("kubelet");
 const RESTART: Name = Name::new("restart-kubelet");
@@ -40,6 +46,9 @@ pub struct Kubelet {
     informers: Arc<Informers>,
     pub(crate) pods: Lister,
     pub(crate) defects: Set<KubeletDefect>,
+    /// `staticPodPath`: are there manifests on its disk?
+    pub(crate) has_static_pods: bool,
+    pub(crate) disk: Disk,
 }
 
 impl Kubelet {
@@ -49,12 +58,13 @@ impl Kubelet {
         runtime: ProcId,
         informer_defects: Set<InformerDefect>,
         defects: Set<KubeletDefect>,
+        has_static_pods: bool,
     ) -> Kubelet {
         let rest = rest.named("kubelet");
         let mut factory = SharedInformerFactory::new(SCOPE, rest.clone(), informer_defects);
         let mut informer = factory.informer_for(&PODS);
         informer.add_event_handler(HandlerSpec {
-            on: NotState(Arc::new(|rx, _, _| pod_manager::changed(rx))),
+            on: NotState(Arc::new(|rx, _, _| config::changed(rx))),
             ..HandlerSpec::new("pod-config")
         });
         let pods = informer.lister();
@@ -65,7 +75,15 @@ impl Kubelet {
             informers: factory.done(),
             pods,
             defects,
+            has_static_pods,
+            disk: Disk::default(),
         }
+    }
+
+    /// The static pods that the manifests on its disk mean.
+    pub(crate) fn static_pods(&self) -> impl Iterator<Item = Object> {
+        let all = self.disk.iter();
+        all.map(|(file, own)| config_file::apply_defaults(own, self.node_name(), file))
     }
 
     /// The name of its node.
@@ -102,9 +120,13 @@ impl Process for Kubelet {
         cx.spawn(Task::new(BEGIN, ()));
         sync_loop::start(cx);
         status_manager::start(cx);
-        pod_manager::start(cx);
+        config::start(cx);
         pleg::start(cx);
         cx.spawn(Task::new(gc::COLLECT, ()));
+        if self.has_static_pods {
+            config_file::start(cx);
+            cx.spawn(Task::new(mirror_pods::REGISTER, ()));
+        }
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
@@ -118,17 +140,27 @@ impl Process for Kubelet {
             || sync_loop::timer(cx, timer)
             || pleg::timer(cx, timer)
             || status_manager::timer(cx, timer)
+            || config_file::timer(cx, timer)
             || self.informers.timer(cx, timer);
         if !known {
             Process::timer(&mut self.node, cx, timer);
         }
     }
 
-    /// `hold` and `release` of its informer.
+    /// `hold` and `release` of its informer; `manifest`: a file of its disk is written or removed.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         match what {
             "hold" | "release" => self.informers.command(cx, what, args),
-            _ => Err(format!("knows `hold` and `release`, not `{what}`")),
+            "manifest" if self.has_static_pods => {
+                let order = Order::new(args)?;
+                cx.spawn(Task::new(manifests::CHANGE, order));
+                Ok(())
+            }
+            "manifest" => Err("`static-pods` is not set".to_owned()),
+            _ => {
+                let known = "`hold`, `release` and `manifest`";
+                Err(format!("knows {known}, not `{what}`"))
+            }
         }
     }
 
@@ -152,8 +184,17 @@ impl Process for Kubelet {
         if kind == pleg::RELIST {
             return Box::pin(pleg::worker_loop_iteration(own, rx));
         }
-        if kind == pod_manager::MERGE {
-            return Box::pin(pod_manager::run(own, rx, *task.args::<bool>()));
+        if kind == config::MERGE {
+            return Box::pin(config::run(own, rx, *task.args::<bool>()));
+        }
+        if kind == config_file::SOURCE {
+            return Box::pin(config_file::run(own, rx, *task.args::<bool>()));
+        }
+        if kind == mirror_pods::REGISTER {
+            return Box::pin(own.fast_static_pods_registration(rx));
+        }
+        if kind == manifests::CHANGE {
+            return Box::pin(manifests::run(rx, task.args::<Order>().clone()));
         }
         if kind == gc::COLLECT {
             return Box::pin(gc::run(own, rx));

@@ -11,13 +11,15 @@ use wavetank_engine::{Cell, Rx};
 
 use crate::back_off;
 use crate::defects::KubeletDefect;
+use crate::init_containers::has_any_regular_container_created;
 use crate::kubelet::Kubelet;
 use crate::notes::{BacksOff, KillsContainer};
 use crate::pleg::Cached;
-use crate::pod::{self, Spec, container_should_restart};
+use crate::pod::{self, Spec};
 use crate::prober;
 use crate::runtime::cri::{Answer, Ask, Id, PodStatus, ProbeType, State, Uid};
 use crate::sync_pod::{Grace, SyncError};
+use crate::termination_order::TerminationOrdering;
 
 /// `minimumGracePeriodInSeconds`
 const MINIMUM_GRACE_PERIOD: i64 = 2;
@@ -30,13 +32,15 @@ static REASONS: Cell<Reasons> = Cell::new("reason-cache");
 
 /// `podActions`
 #[derive(Debug, Default)]
-struct Actions {
-    kill_pod: bool,
+pub(crate) struct Actions {
+    pub kill_pod: bool,
     create_sandbox: bool,
     sandbox: Option<Id>,
     attempt: u32,
+    /// Indexes of init containers.
+    pub start_init: Vec<usize>,
     start: Vec<Spec>,
-    kill: Vec<(Id, Arc<str>, ProbeType)>,
+    pub kill: Vec<(Id, Arc<str>, ProbeType)>,
 }
 
 /// Why a container was not started, as its status says.
@@ -66,14 +70,14 @@ pub(crate) fn pod_sandbox_changed(status: &PodStatus) -> (bool, u32, Option<Id>)
 }
 
 /// `ShouldContainerBeRestarted`
-pub(crate) fn should_container_be_restarted(pod: &Object, status: &Cached, name: &str) -> bool {
+pub(crate) fn should_container_be_restarted(pod: &Object, status: &Cached, spec: &Spec) -> bool {
     if pod.is_being_deleted() {
         return false;
     }
-    match status.find(name).map(|own| own.state) {
+    match status.find(&spec.name).map(|own| own.state) {
         None | Some(State::Created) => true,
         Some(State::Running(_)) => false,
-        Some(State::Exited { code, .. }) => container_should_restart(pod, code),
+        Some(State::Exited { code, .. }) => spec.should_restart(pod, code),
     }
 }
 
@@ -83,8 +87,15 @@ fn container_succeeded(status: &Cached, name: &str) -> bool {
     matches!(state, Some(State::Exited { code: 0, .. }))
 }
 
+/// Has a regular container been started? One that was made only has not.
+fn has_run(pod: &Object, status: &Cached) -> bool {
+    let specs = pod::containers(pod);
+    let mut all = specs.iter().filter_map(|spec| status.find(&spec.name));
+    all.any(|own| own.state != State::Created)
+}
+
 impl Kubelet {
-    /// `computePodActions`, of pods without init containers.
+    /// `computePodActions`
     fn compute_pod_actions(&self, rx: Rx, pod: &Object, status: &Cached) -> Actions {
         let (create_sandbox, attempt, sandbox) = pod_sandbox_changed(&status.status);
         let mut actions = Actions {
@@ -96,7 +107,11 @@ impl Kubelet {
         };
         let specs = pod::containers(pod);
         if create_sandbox {
-            let was_there = !status.status.containers.is_empty();
+            let stays = self.defects.has(KubeletDefect::UnstartedPodsStayPending);
+            let was_there = match stays {
+                true => !status.status.containers.is_empty(),
+                false => has_run(pod, status),
+            };
             if pod::restart_policy(pod) == "Never" && attempt != 0 && was_there {
                 actions.create_sandbox = false;
                 return actions;
@@ -104,18 +119,25 @@ impl Kubelet {
             let runs_once = pod::restart_policy(pod) == "OnFailure";
             let mut start = specs;
             start.retain(|own| !(runs_once && container_succeeded(status, &own.name)));
-            if start.is_empty() && was_there {
+            if start.is_empty() && has_any_regular_container_created(pod, status) {
                 actions.create_sandbox = false;
                 return actions;
             }
-            actions.start = start;
+            match pod::init_containers(pod).is_empty() {
+                true => actions.start = start,
+                false => actions.start_init = vec![0],
+            }
+            return actions;
+        }
+        let has_initialized = self.compute_init_container_actions(rx, pod, status, &mut actions);
+        if actions.kill_pod || !has_initialized {
             return actions;
         }
         let mut kept = 0;
         for spec in specs {
             let own = status.find(&spec.name);
             let Some(own) = own.filter(|own| own.is_running()) else {
-                if should_container_be_restarted(pod, status, &spec.name) {
+                if should_container_be_restarted(pod, status, &spec) {
                     actions.start.push(spec);
                 }
                 continue;
@@ -133,6 +155,8 @@ impl Kubelet {
         }
         if kept == 0 && actions.start.is_empty() {
             actions.kill_pod = true;
+            // Sidecars do not keep a pod alive.
+            actions.start_init.clear();
         }
         actions
     }
@@ -145,21 +169,12 @@ impl Kubelet {
         status: &Cached,
     ) -> Result<bool, SyncError> {
         let actions = self.compute_pod_actions(rx, pod, status);
-        let acts = actions.kill_pod || !actions.kill.is_empty() || !actions.start.is_empty();
-        if actions.kill_pod {
-            self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
-                .await?;
-        } else {
-            for (id, name, failed) in &actions.kill {
-                rx.note(KillsContainer {
-                    container: id.clone(),
-                    pod: pod::pod_ref(pod),
-                    name: name.clone(),
-                    failed: failed.name(),
-                });
-                self.kill_container(rx, Some(pod), id, Grace::OfPod).await?;
-            }
-        }
+        let starts = !actions.start.is_empty() || !actions.start_init.is_empty();
+        let acts = actions.kill_pod || !actions.kill.is_empty() || starts;
+        self.kill_what_is_not_to_run(rx, pod, status, &actions)
+            .await?;
+        self.prune_init_containers_before_start(rx, pod, status)
+            .await;
         let mut sandbox = actions.sandbox;
         if actions.create_sandbox {
             let ask = Ask::RunPodSandbox(pod::pod_ref(pod), actions.attempt);
@@ -172,27 +187,77 @@ impl Kubelet {
             return Ok(acts);
         };
         let mut worst = Ok(());
+        let init = pod::init_containers(pod);
+        for spec in actions.start_init.iter().map(|at| &init[*at]) {
+            let started = self.start(rx, pod, status, &sandbox, spec).await;
+            worst = worst.and(started.clone());
+            if started.is_err() && !spec.is_restartable {
+                return worst.map(|()| acts);
+            }
+        }
         for spec in &actions.start {
             let started = self.start(rx, pod, status, &sandbox, spec).await;
-            let key = (pod::uid(pod), spec.name.clone());
-            let reason: Option<Arc<str>> = match &started {
-                Ok(()) => None,
-                Err(SyncError::BackOff(_)) => Some("CrashLoopBackOff".into()),
-                Err(SyncError::Other(reason)) => Some((*reason).into()),
-            };
-            rx.update(&REASONS, |own| {
-                match reason {
-                    Some(reason) => own.insert(key, reason),
-                    None => own.remove(&key),
-                };
-            });
             worst = worst.and(started);
         }
         worst.map(|()| acts)
     }
 
-    /// Upstream's `start` in there: a container, unless it has to wait.
+    /// Its steps 2 and 3.
+    async fn kill_what_is_not_to_run(
+        &self,
+        rx: Rx,
+        pod: &Object,
+        status: &Cached,
+        actions: &Actions,
+    ) -> Result<(), SyncError> {
+        if actions.kill_pod {
+            self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
+                .await?;
+            if actions.create_sandbox {
+                self.purge_init_containers(rx, pod, status).await;
+            }
+            return Ok(());
+        }
+        for (id, name, failed) in &actions.kill {
+            rx.note(KillsContainer {
+                container: id.clone(),
+                pod: pod::pod_ref(pod),
+                name: name.clone(),
+                failed: failed.name(),
+            });
+            self.kill_container(rx, Some(pod), (id, name), Grace::OfPod, None)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Upstream's `start` in there, and what becomes of it in the cache of reasons.
     async fn start(
+        &self,
+        rx: Rx,
+        pod: &Object,
+        status: &Cached,
+        sandbox: &Id,
+        spec: &Spec,
+    ) -> Result<(), SyncError> {
+        let started = self.try_start(rx, pod, status, sandbox, spec).await;
+        let key = (pod::uid(pod), spec.name.clone());
+        let reason: Option<Arc<str>> = match &started {
+            Ok(()) => None,
+            Err(SyncError::BackOff(_)) => Some("CrashLoopBackOff".into()),
+            Err(SyncError::Other(reason)) => Some((*reason).into()),
+        };
+        rx.update(&REASONS, |own| {
+            match reason {
+                Some(reason) => own.insert(key, reason),
+                None => own.remove(&key),
+            };
+        });
+        started
+    }
+
+    /// A container, unless it has to wait.
+    async fn try_start(
         &self,
         rx: Rx,
         pod: &Object,
@@ -275,8 +340,13 @@ impl Kubelet {
         grace: Grace,
     ) -> Result<(), SyncError> {
         let running = status.containers.iter().filter(|own| own.is_running());
+        let names = running.clone().map(|own| own.name.clone()).collect();
+        let ordering = pod.and_then(|pod| TerminationOrdering::new(pod, names));
+        let is_unordered = || self.defects.has(KubeletDefect::SidecarsStopAtOnce);
+        let ordering = ordering.filter(|_| !is_unordered());
         let all = running.map(|own| {
-            let one = self.kill_container(rx, pod, &own.id, grace);
+            let container = (&own.id, &own.name);
+            let one = self.kill_container(rx, pod, container, grace, ordering.as_ref());
             Box::pin(one) as Member<'_, Result<(), SyncError>>
         });
         let mut done = wait_group(all.collect())
@@ -301,18 +371,25 @@ impl Kubelet {
         &self,
         rx: Rx,
         pod: Option<&Object>,
-        id: &Id,
+        (id, name): (&Id, &Arc<str>),
         grace: Grace,
+        ordering: Option<&TerminationOrdering>,
     ) -> Result<(), SyncError> {
         let own = pod.and_then(|pod| {
             pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod))
         });
-        let seconds = match grace {
-            Grace::Override(seconds) => seconds.max(MINIMUM_GRACE_PERIOD),
-            Grace::OfPod => own.unwrap_or(0).max(MINIMUM_GRACE_PERIOD),
+        let mut seconds = match grace {
+            Grace::Override(seconds) => seconds,
+            Grace::OfPod => own.unwrap_or(0),
         };
-        let ask = Ask::StopContainer(id.clone(), seconds);
+        if let Some(ordering) = ordering.filter(|_| seconds > 0) {
+            seconds -= ordering.wait_for_turn(rx, name, seconds).await;
+        }
+        let ask = Ask::StopContainer(id.clone(), seconds.max(MINIMUM_GRACE_PERIOD));
         let stopped = self.ask_runtime(rx, ask).await;
+        if let Some(ordering) = ordering.filter(|_| stopped.is_ok()) {
+            ordering.container_terminated(rx, name);
+        }
         stopped
             .map(drop)
             .map_err(|_| SyncError::Other("error killing container"))

@@ -31,6 +31,38 @@ pub struct Exits {
     pub code: i64,
 }
 
+/// Somebody removes a container that has succeeded from a runtime.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Prunes {
+    /// Its name at the runtime.
+    pub container: Id,
+    /// Whose it is.
+    pub pod: PodRef,
+    /// Its name in the pod.
+    pub name: Arc<str>,
+}
+
+/// A file of the disk of a node now has a manifest of a static pod with this hash, or is gone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ManifestChanges {
+    /// The file.
+    pub file: Arc<str>,
+    /// The pod that it means: its UID is the hash.
+    pub pod: Option<PodRef>,
+}
+
+/// A kubelet makes a mirror pod in the API.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MakesMirror(pub PodRef);
+
+/// A kubelet deletes a mirror pod from the API: the one of this full name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DeletesMirror(pub Arc<str>);
+
+/// A static pod waits until the one of its full name has ended.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct WaitsInLine(pub PodRef);
+
 /// A runtime has made a sandbox.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MakesSandbox(pub PodRef);
@@ -163,6 +195,15 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
     if let Some(MakesSandbox(pod)) = note.body.get() {
         return told(format!("makes a sandbox for the pod {}", pod.name), pod);
     }
+    if let Some(DeletesByForce(pod)) = note.body.get() {
+        return told(format!("deletes the pod {} by force", pod.name), pod);
+    }
+    describe_removal(note)
+        .or_else(|| describe_static(note))
+        .or_else(|| describe_back_off(note))
+}
+
+fn describe_removal(note: &Note) -> Option<Description> {
     if let Some(KillsContainer {
         container,
         pod,
@@ -176,9 +217,49 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
         );
         return told(text, pod);
     }
-    if let Some(DeletesByForce(pod)) = note.body.get() {
-        return told(format!("deletes the pod {} by force", pod.name), pod);
+    if let Some(Prunes {
+        container,
+        pod,
+        name,
+    }) = note.body.get()
+    {
+        let text = format!(
+            "the container {name} ({container}) of the pod {} has succeeded, and somebody removes it",
+            pod.name
+        );
+        return told(text, pod);
     }
+    None
+}
+
+fn describe_static(note: &Note) -> Option<Description> {
+    if let Some(ManifestChanges { file, pod }) = note.body.get() {
+        return match pod {
+            Some(pod) => told(
+                format!("the file {file} means the pod {} ({})", pod.name, pod.uid),
+                pod,
+            ),
+            None => Some(Description {
+                text: format!("the file {file} is gone"),
+                about: Vec::new(),
+            }),
+        };
+    }
+    if let Some(MakesMirror(pod)) = note.body.get() {
+        return told(format!("makes the mirror pod {}", pod.name), pod);
+    }
+    if let Some(DeletesMirror(name)) = note.body.get() {
+        return Some(Description {
+            text: format!("deletes the mirror pod {name}"),
+            about: vec![name.to_string()],
+        });
+    }
+    let WaitsInLine(pod) = note.body.get()?;
+    let text = format!("the static pod {} ({}) has to wait", pod.name, pod.uid);
+    told(text, pod)
+}
+
+fn describe_back_off(note: &Note) -> Option<Description> {
     let BacksOff { pod, name, seconds } = note.body.get()?;
     let text = format!(
         "waits {seconds} s since the container {name} of the pod {} ended",

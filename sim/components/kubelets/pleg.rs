@@ -46,6 +46,13 @@ impl Cached {
         Cached { status, address }
     }
 
+    /// Upstream's `ActiveContainerStatuses`: the containers of the newest sandbox, if that is ready.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &Container> {
+        let newest = self.status.sandboxes.first().filter(|own| own.is_ready);
+        let all = self.status.containers.iter();
+        all.filter(move |own| newest.is_some_and(|sandbox| sandbox.id == own.sandbox))
+    }
+
     /// Upstream's `FindContainerStatusByName`: the newest.
     pub(crate) fn find(&self, name: &str) -> Option<&Container> {
         self.status.containers.iter().find(|own| *own.name == *name)

@@ -63,6 +63,8 @@ pub(crate) fn node_name(pod: &Object) -> &str {
 pub(crate) struct Spec {
     pub name: Arc<str>,
     pub image: Arc<str>,
+    /// `IsRestartableInitContainer`: is it a sidecar?
+    pub is_restartable: bool,
     pub readiness: Option<Probe>,
     pub liveness: Option<Probe>,
     pub startup: Option<Probe>,
@@ -88,12 +90,12 @@ fn probe(container: &Json, field: &str) -> Option<Probe> {
     })
 }
 
-/// The containers of a pod.
-pub(crate) fn containers(pod: &Object) -> Vec<Spec> {
-    let all = json::list(pod.json(), &["spec", "containers"]).iter();
+fn specs(pod: &Object, list: &str) -> Vec<Spec> {
+    let all = json::list(pod.json(), &["spec", list]).iter();
     let all = all.map(|own| Spec {
         name: json::text(own, &["name"]).into(),
         image: json::text(own, &["image"]).into(),
+        is_restartable: list == INIT && json::text(own, &["restartPolicy"]) == "Always",
         readiness: probe(own, "readinessProbe"),
         liveness: probe(own, "livenessProbe"),
         startup: probe(own, "startupProbe"),
@@ -101,13 +103,70 @@ pub(crate) fn containers(pod: &Object) -> Vec<Spec> {
     all.collect()
 }
 
-/// `ContainerShouldRestart`, of a pod without restart rules.
+const INIT: &str = "initContainers";
+
+/// The regular containers of a pod.
+pub(crate) fn containers(pod: &Object) -> Vec<Spec> {
+    specs(pod, "containers")
+}
+
+/// Its init containers, in their order.
+pub(crate) fn init_containers(pod: &Object) -> Vec<Spec> {
+    specs(pod, INIT)
+}
+
+/// Those of its containers that go on: regular ones, and sidecars.
+pub(crate) fn lasting_containers(pod: &Object) -> Vec<Spec> {
+    let mut all = containers(pod);
+    all.extend(
+        init_containers(pod)
+            .into_iter()
+            .filter(|own| own.is_restartable),
+    );
+    all
+}
+
+/// `ContainerShouldRestart`, of a container whose restarts are up to its pod.
 pub(crate) fn container_should_restart(pod: &Object, code: i64) -> bool {
     match restart_policy(pod) {
         "Never" => false,
         "OnFailure" => code != 0,
         _ => true,
     }
+}
+
+impl Spec {
+    /// Upstream's `ContainerShouldRestart`, of a pod without restart rules.
+    pub(crate) fn should_restart(&self, pod: &Object, code: i64) -> bool {
+        self.is_restartable || container_should_restart(pod, code)
+    }
+}
+
+/// `ConfigSourceAnnotationKey`, `ConfigMirrorAnnotationKey` and `ConfigHashAnnotationKey`
+pub(crate) const CONFIG_SOURCE: &str = "kubernetes.io/config.source";
+pub(crate) const CONFIG_MIRROR: &str = "kubernetes.io/config.mirror";
+pub(crate) const CONFIG_HASH: &str = "kubernetes.io/config.hash";
+/// `ApiserverSource` and `FileSource`
+pub(crate) const API_SOURCE: &str = "api";
+pub(crate) const FILE_SOURCE: &str = "file";
+
+pub(crate) fn annotation<'a>(pod: &'a Object, key: &str) -> Option<&'a str> {
+    json::at(pod.json(), &["metadata", "annotations", key])?.as_str()
+}
+
+/// `IsMirrorPod`
+pub(crate) fn is_mirror_pod(pod: &Object) -> bool {
+    annotation(pod, CONFIG_MIRROR).is_some()
+}
+
+/// `IsStaticPod`: those of the API have no source, or the API's.
+pub(crate) fn is_static_pod(pod: &Object) -> bool {
+    annotation(pod, CONFIG_SOURCE).is_some_and(|source| source != API_SOURCE)
+}
+
+/// Upstream's `GetPodFullName`
+pub(crate) fn full_name(pod: &Object) -> Arc<str> {
+    format!("{}_{}", pod.name(), pod.namespace()).into()
 }
 
 /// The element of a list of the status with this name.

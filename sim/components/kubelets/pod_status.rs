@@ -1,5 +1,5 @@
-//! The status of a pod out of what runs (`pkg/kubelet/kubelet_pods.go`, `pkg/kubelet/status/generate.go`, v1.36.2), of pods
-//! without init containers.
+//! The status of a pod out of what runs (`pkg/kubelet/kubelet_pods.go`, v1.36.2): that of its containers, and what `phase` and
+//! `conditions` make of it.
 
 use std::sync::Arc;
 
@@ -9,78 +9,24 @@ use wavetank_api::{Object, Stamp};
 use wavetank_engine::Rx;
 use wavetank_version::Set;
 
+use crate::conditions::{
+    condition, generate_pod_initialized_condition, generate_ready_condition,
+    pod_condition_by_kubelet,
+};
 use crate::defects::KubeletDefect;
+use crate::init_containers::{
+    has_any_active_regular_container_started, has_any_regular_container_created,
+};
 use crate::kubelet::Kubelet;
 use crate::kuberuntime::{pod_sandbox_changed, reason, should_container_be_restarted};
+use crate::phase::{exit_code, get_phase};
 use crate::pleg::Cached;
-use crate::pod::{
-    self, container_should_restart, generation, is_pod_phase_terminal, named, phase, shown,
-};
+use crate::pod::{self, Spec, is_pod_phase_terminal, named, phase, shown};
 use crate::runtime::cri::{Container, State};
 use crate::{prober, status_manager};
 
-/// `PodConditionByKubelet`
-const BY_KUBELET: [&str; 5] = [
-    "PodScheduled",
-    "PodReadyToStartContainers",
-    "Initialized",
-    "Ready",
-    "ContainersReady",
-];
-
-/// `PodConditionByKubelet`
-pub(crate) fn pod_condition_by_kubelet(kind: &Json) -> bool {
-    BY_KUBELET.iter().any(|own| kind == own)
-}
-
-fn exit_code(state: &Json) -> Option<i64> {
-    json::number(state, &["terminated", "exitCode"])
-}
-
-/// `getPhase`, of regular containers.
-fn get_phase(pod: &Object, statuses: &[Json], is_terminal: bool) -> &'static str {
-    let (mut unknown, mut running, mut waiting) = (0, 0, 0);
-    let (mut stopped, mut not_restartable, mut succeeded) = (0, 0, 0);
-    for spec in pod::containers(pod) {
-        let Some(own) = named(statuses, &spec.name) else {
-            unknown += 1;
-            continue;
-        };
-        let state = &own["state"];
-        let last = exit_code(&own["lastState"]);
-        if state.get("running").is_some() {
-            running += 1;
-        } else if let Some(code) = exit_code(state) {
-            stopped += 1;
-            not_restartable += usize::from(!container_should_restart(pod, code));
-            succeeded += usize::from(code == 0);
-        } else if let Some(code) = last.filter(|_| state.get("waiting").is_some()) {
-            stopped += 1;
-            not_restartable += usize::from(!container_should_restart(pod, code));
-        } else if state.get("waiting").is_some() {
-            waiting += 1;
-        } else {
-            unknown += 1;
-        }
-    }
-    let ended = match stopped == succeeded {
-        true => "Succeeded",
-        false => "Failed",
-    };
-    match () {
-        () if waiting > 0 => "Pending",
-        () if running > 0 && unknown == 0 => "Running",
-        () if running == 0 && stopped > 0 && unknown == 0 => match () {
-            () if is_terminal => ended,
-            () if stopped != not_restartable => "Running",
-            () => ended,
-        },
-        () => "Pending",
-    }
-}
-
-/// `convertContainerStatus` in there.
-fn convert_container_status(own: &Container) -> Json {
+/// `convertContainerStatus` in there, with what was told of the container before.
+fn convert_container_status(own: &Container, old: Option<&Json>) -> Json {
     let id = format!("containerd://{}", own.id);
     let state = match own.state {
         State::Running(at) => json!({"running": {"startedAt": shown(at)}}),
@@ -97,16 +43,62 @@ fn convert_container_status(own: &Container) -> Json {
             "containerID": id,
         }}),
     };
+    let mut restarts = own.restarts;
+    let mut last = json!({});
+    if let Some(old) = old {
+        let counted = json::number(old, &["restartCount"]).unwrap_or(0);
+        let has_ended = exit_code(&old["state"]).is_some();
+        restarts = restarts.max(counted);
+        if own.is_running() && has_ended && counted >= own.restarts {
+            restarts = counted + 1;
+        }
+        if has_ended && old["containerID"] != id.as_str() {
+            last = old["state"].clone();
+        } else if exit_code(&old["lastState"]).is_some() {
+            last = old["lastState"].clone();
+        }
+    }
     json!({
         "name": *own.name,
         "state": state,
-        "lastState": {},
+        "lastState": last,
         "ready": false,
-        "restartCount": own.restarts,
+        "restartCount": restarts,
         "image": *own.image,
         "imageID": *own.image,
         "containerID": id,
     })
+}
+
+/// The state of a container of which nothing is known.
+fn default_waiting_state(spec: &Spec, old: Option<&Json>, reason: &str) -> Json {
+    let mut own = json!({
+        "name": *spec.name,
+        "state": {"waiting": {"reason": reason}},
+        "lastState": {},
+        "ready": false,
+        "restartCount": 0,
+        "image": *spec.image,
+        "imageID": "",
+    });
+    match old {
+        Some(ended) if exit_code(&ended["state"]).is_some() => return ended.clone(),
+        Some(old) => {
+            own["restartCount"] = old["restartCount"].clone();
+            if let Some(last) = old.get("lastState") {
+                own["lastState"] = last.clone();
+            }
+        }
+        None => {}
+    }
+    own
+}
+
+/// Which list of statuses it is.
+#[derive(Clone, Copy, PartialEq)]
+enum Which {
+    Regular,
+    Init,
 }
 
 /// `convertToAPIContainerStatuses`
@@ -116,33 +108,21 @@ fn convert_to_api_container_statuses(
     pod: &Object,
     status: &Cached,
     previous: &[Json],
+    which: Which,
 ) -> Vec<Json> {
-    let specs = pod::containers(pod);
-    let mut all: Vec<Json> = Vec::new();
-    for spec in &specs {
-        let old = named(previous, &spec.name);
-        let ended = old.filter(|old| exit_code(&old["state"]).is_some());
-        let mut own = json!({
-            "name": *spec.name,
-            "state": {"waiting": {"reason": "ContainerCreating"}},
-            "lastState": {},
-            "ready": false,
-            "restartCount": 0,
-            "image": *spec.image,
-            "imageID": "",
-        });
-        match (ended, old) {
-            (Some(ended), _) => own = ended.clone(),
-            (None, Some(old)) => {
-                own["restartCount"] = old["restartCount"].clone();
-                if let Some(last) = old.get("lastState") {
-                    own["lastState"] = last.clone();
-                }
-            }
-            (None, None) => {}
-        }
-        all.push(own);
-    }
+    let init = pod::init_containers(pod);
+    let reason = match init.is_empty() {
+        true => "ContainerCreating",
+        false => "PodInitializing",
+    };
+    let specs = match which {
+        Which::Regular => pod::containers(pod),
+        Which::Init => init,
+    };
+    let mut all: Vec<Json> = specs
+        .iter()
+        .map(|spec| default_waiting_state(spec, named(previous, &spec.name), reason))
+        .collect();
     // One that ran and is not there any more has ended in a way that nobody knows.
     for (spec, own) in specs.iter().zip(&mut all) {
         let old = named(previous, &spec.name);
@@ -168,7 +148,7 @@ fn convert_to_api_container_statuses(
             .iter()
             .filter(|own| own.name == spec.name);
         if let Some(newest) = known.next() {
-            *own = convert_container_status(newest);
+            *own = convert_container_status(newest, named(previous, &spec.name));
             let old = named(previous, &spec.name).filter(|_| newest.is_running());
             let old = old.filter(|old| {
                 old["containerID"] == own["containerID"]
@@ -179,80 +159,53 @@ fn convert_to_api_container_statuses(
             }
         }
         if let Some(last) = known.next() {
-            own["lastState"] = convert_container_status(last)["state"].clone();
+            own["lastState"] = convert_container_status(last, None)["state"].clone();
         }
     }
     for (spec, own) in specs.iter().zip(&mut all) {
-        if !should_container_be_restarted(pod, status, &spec.name) {
-            continue;
+        if which == Which::Regular || !init_container_is_done(pod, status, spec, own) {
+            wait_if_restarted(rx, pod, status, spec, own);
         }
-        let Some(reason) = reason(rx, &pod::uid(pod), &spec.name) else {
-            continue;
-        };
-        if exit_code(&own["state"]).is_some() {
-            own["lastState"] = own["state"].clone();
-        }
-        own["state"] = json!({"waiting": {"reason": *reason}});
     }
-    all.sort_by(|a, b| json::text(a, &["name"]).cmp(json::text(b, &["name"])));
+    if which == Which::Regular {
+        all.sort_by(|a, b| json::text(a, &["name"]).cmp(json::text(b, &["name"])));
+    }
     all
 }
 
-fn condition(pod: &Object, kind: &str, status: bool) -> Json {
-    let status = if status { "True" } else { "False" };
-    json!({
-        "type": kind,
-        "observedGeneration": generation(pod),
-        "status": status,
-        "lastProbeTime": null,
-        "lastTransitionTime": null,
-    })
+/// Is it an init container that is not started again? One that is not there any more, and after which others came, has succeeded.
+fn init_container_is_done(pod: &Object, status: &Cached, spec: &Spec, own: &mut Json) -> bool {
+    match status.find(&spec.name) {
+        Some(found) => matches!(found.state, State::Exited { code: 0, .. }),
+        None => {
+            let waits = own["state"].get("waiting").is_some();
+            let is_done =
+                has_any_regular_container_created(pod, status) && !spec.is_restartable && waits;
+            if is_done {
+                own["state"] = json!({"terminated": {
+                    "reason": "Completed",
+                    "message": "Unable to get init container status from container runtime and pod has been initialized, \
+                                treat it as exited normally",
+                    "exitCode": 0,
+                }});
+            }
+            is_done
+        }
+    }
 }
 
-/// Upstream's `generateContainersReadyConditionForTerminalPhase`, and the same of `Ready`.
-pub(crate) fn condition_for_terminal_phase(pod: &Object, kind: &str, phase: &str) -> Json {
-    let mut own = condition(pod, kind, false);
-    own["reason"] = match phase {
-        "Failed" => "PodFailed".into(),
-        _ => "PodCompleted".into(),
+/// One that is to be started again waits, for the reason that is known.
+fn wait_if_restarted(rx: Rx, pod: &Object, status: &Cached, spec: &Spec, own: &mut Json) {
+    if !should_container_be_restarted(pod, status, spec) {
+        return;
+    }
+    let Some(reason) = reason(rx, &pod::uid(pod), &spec.name) else {
+        return;
     };
-    own
-}
-
-/// Upstream's `GenerateContainersReadyCondition`; that of `Ready` is the same where there are no gates.
-pub(crate) fn generate_ready_condition(
-    pod: &Object,
-    kind: &str,
-    statuses: &[Json],
-    phase: &str,
-) -> Json {
-    let is = |own: &pod::Spec, ready: bool| match named(statuses, &own.name) {
-        None => false,
-        Some(own) => own["ready"] == ready,
-    };
-    let specs = pod::containers(pod);
-    let names = |which: &dyn Fn(&pod::Spec) -> bool| {
-        let all = specs.iter().filter(|own| which(own)).map(|own| &*own.name);
-        all.collect::<Vec<&str>>().join(" ")
-    };
-    let unknown = names(&|own| named(statuses, &own.name).is_none());
-    let unready = names(&|own| is(own, false));
-    if phase == "Failed" || (phase == "Succeeded" && unknown.is_empty()) {
-        return condition_for_terminal_phase(pod, kind, phase);
+    if exit_code(&own["state"]).is_some() {
+        own["lastState"] = own["state"].clone();
     }
-    let mut messages = Vec::new();
-    if !unknown.is_empty() {
-        messages.push(format!("containers with unknown status: [{unknown}]"));
-    }
-    if !unready.is_empty() {
-        messages.push(format!("containers with unready status: [{unready}]"));
-    }
-    let mut own = condition(pod, kind, messages.is_empty());
-    if !messages.is_empty() {
-        own["reason"] = "ContainersNotReady".into();
-        own["message"] = messages.join(", ").into();
-    }
-    own
+    own["state"] = json!({"waiting": {"reason": *reason}});
 }
 
 /// Upstream's `pastActiveDeadline` of `pkg/kubelet/active_deadline.go`.
@@ -279,6 +232,27 @@ pub(crate) fn should_sync(rx: Rx, pod: &Object) -> bool {
     )
 }
 
+/// The conditions of a pod: those that others write stay.
+fn generate_conditions(
+    pod: &Object,
+    old: &Json,
+    all: &[Json],
+    phase: &str,
+    new_sandbox: bool,
+) -> Vec<Json> {
+    let conditions = json::list(pod::status(pod), &["conditions"]).iter();
+    let others = conditions.filter(|own| !pod_condition_by_kubelet(&own["type"]));
+    let mut conditions: Vec<Json> = others.cloned().collect();
+    conditions.extend([
+        condition(pod, "PodReadyToStartContainers", !new_sandbox),
+        generate_pod_initialized_condition(pod, old, all, phase),
+        generate_ready_condition(pod, "Ready", all, phase),
+        generate_ready_condition(pod, "ContainersReady", all, phase),
+        condition(pod, "PodScheduled", true),
+    ]);
+    conditions
+}
+
 impl Kubelet {
     /// `generateAPIPodStatus`
     pub(crate) fn generate_api_pod_status(
@@ -291,10 +265,16 @@ impl Kubelet {
         let of_api = pod::status(pod);
         let old = status_manager::get_pod_status(rx, pod.uid());
         let old = old.as_ref().map_or(of_api, Object::json);
-        let previous = json::list(old, &["containerStatuses"]);
-        let mut statuses =
-            convert_to_api_container_statuses(rx, self.defects, pod, status, previous);
-        let mut phase_now = get_phase(pod, &statuses, is_terminal).to_owned();
+        let convert = |field, which| {
+            let previous = json::list(old, &[field]);
+            convert_to_api_container_statuses(rx, self.defects, pod, status, previous, which)
+        };
+        let mut statuses = convert("containerStatuses", Which::Regular);
+        let mut init = convert("initContainerStatuses", Which::Init);
+        let mut all = statuses.clone();
+        all.extend(init.iter().cloned());
+        let has_initialized = has_any_active_regular_container_started(pod, status);
+        let mut phase_now = get_phase(pod, &all, is_terminal, has_initialized).to_owned();
         if !is_pod_phase_terminal(&phase_now) {
             let kept = [phase(old), phase(of_api)];
             if let Some(kept) = kept.into_iter().find(|own| is_pod_phase_terminal(own)) {
@@ -326,24 +306,17 @@ impl Kubelet {
             phase_now = api_phase.to_owned();
         }
         prober::update_pod_status(self, rx, pod, &mut statuses);
-        let conditions = json::list(of_api, &["conditions"]).iter();
-        let others = conditions.filter(|own| !pod_condition_by_kubelet(&own["type"]));
-        let mut conditions: Vec<Json> = others.cloned().collect();
+        prober::update_init_statuses(self, rx, pod, &mut init);
         let (new_sandbox, ..) = pod_sandbox_changed(&status.status);
-        let mut initialized = condition(pod, "Initialized", true);
-        if phase_now == "Succeeded" {
-            initialized["reason"] = "PodCompleted".into();
-        }
-        conditions.extend([
-            condition(pod, "PodReadyToStartContainers", !new_sandbox),
-            initialized,
-            generate_ready_condition(pod, "Ready", &statuses, &phase_now),
-            generate_ready_condition(pod, "ContainersReady", &statuses, &phase_now),
-            condition(pod, "PodScheduled", true),
-        ]);
+        let mut all = init.clone();
+        all.extend(statuses.iter().cloned());
+        let conditions = generate_conditions(pod, old, &all, &phase_now, new_sandbox);
         own["phase"] = phase_now.into();
         own["conditions"] = conditions.into();
         own["containerStatuses"] = statuses.into();
+        if !init.is_empty() {
+            own["initContainerStatuses"] = init.into();
+        }
         if let Some(qos) = of_api.get("qosClass") {
             own["qosClass"] = qos.clone();
         }
@@ -352,117 +325,5 @@ impl Kubelet {
             own["podIPs"] = json!([{"ip": **address}]);
         }
         own
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn pod(policy: &str) -> Object {
-        Object::new(
-            json!({"spec": {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}}),
-        )
-    }
-
-    fn status(name: &str, state: Json) -> Json {
-        json!({"name": name, "state": state, "lastState": {}})
-    }
-
-    #[test]
-    fn a_pod_has_ended_when_nothing_of_it_will_run_again() {
-        let ended = |code: i64| json!({"terminated": {"exitCode": code}});
-        let both = |a: Json, b: Json| vec![status("a", a), status("b", b)];
-        let running = json!({"running": {}});
-        let of = |policy, all: &[Json], terminal| get_phase(&pod(policy), all, terminal);
-        assert_eq!(
-            of("Always", &both(running.clone(), ended(0)), false),
-            "Running"
-        );
-        assert_eq!(of("Always", &both(ended(0), ended(0)), false), "Running");
-        assert_eq!(of("Always", &both(ended(0), ended(0)), true), "Succeeded");
-        assert_eq!(of("OnFailure", &both(ended(0), ended(1)), false), "Running");
-        assert_eq!(of("Never", &both(ended(0), ended(1)), false), "Failed");
-        assert_eq!(
-            of("Never", &both(running, json!({"waiting": {}})), false),
-            "Pending"
-        );
-        assert_eq!(of("Never", &[status("a", ended(0))], false), "Pending");
-    }
-
-    /// What is known of a container.
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    enum Known {
-        Nothing,
-        Waits,
-        Runs,
-        Ended(i64),
-        WaitsAgain(i64),
-    }
-
-    fn known() -> impl Strategy<Value = Known> {
-        prop_oneof![
-            Just(Known::Nothing),
-            Just(Known::Waits),
-            Just(Known::Runs),
-            (0_i64..2).prop_map(Known::Ended),
-            (0_i64..2).prop_map(Known::WaitsAgain),
-        ]
-    }
-
-    fn shown(name: &str, known: Known) -> Option<Json> {
-        let (state, last) = match known {
-            Known::Nothing => return None,
-            Known::Waits => (json!({"waiting": {}}), json!({})),
-            Known::Runs => (json!({"running": {}}), json!({})),
-            Known::Ended(code) => (json!({"terminated": {"exitCode": code}}), json!({})),
-            Known::WaitsAgain(code) => {
-                let last = json!({"terminated": {"exitCode": code}});
-                (json!({"waiting": {}}), last)
-            }
-        };
-        Some(json!({"name": name, "state": state, "lastState": last}))
-    }
-
-    /// The phases as `PodPhase` describes them.
-    fn as_described(policy: &str, all: &[Known], is_terminal: bool) -> &'static str {
-        let any = |which: fn(&Known) -> bool| all.iter().any(which);
-        if any(|own| matches!(own, Known::Nothing | Known::Waits)) {
-            return "Pending";
-        }
-        if any(|own| *own == Known::Runs) {
-            return "Running";
-        }
-        let runs_again = |own: &Known| match own {
-            Known::Ended(code) | Known::WaitsAgain(code) => match policy {
-                "Always" => true,
-                "OnFailure" => *code != 0,
-                _ => false,
-            },
-            _ => false,
-        };
-        match () {
-            () if !is_terminal && all.iter().any(runs_again) => "Running",
-            // One that waits counts as one that failed.
-            () if any(|own| *own != Known::Ended(0)) => "Failed",
-            () => "Succeeded",
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(256))]
-
-        #[test]
-        fn phases_are_as_described(
-            policy in prop_oneof![Just("Always"), Just("OnFailure"), Just("Never")],
-            all in [known(), known()],
-            is_terminal: bool,
-        ) {
-            let statuses = ["a", "b"].iter().zip(all).filter_map(|(name, own)| shown(name, own));
-            let statuses: Vec<Json> = statuses.collect();
-            let phase = get_phase(&pod(policy), &statuses, is_terminal);
-            prop_assert_eq!(phase, as_described(policy, &all, is_terminal));
-        }
     }
 }

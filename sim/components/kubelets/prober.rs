@@ -34,7 +34,7 @@ fn initial_value(kind: Kind) -> Found {
 
 /// What the results managers keep: `Result`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Found {
+pub(crate) enum Found {
     Unknown,
     Failure,
     Success,
@@ -92,7 +92,7 @@ pub(crate) fn begin(rx: Rx) {
 
 /// `AddPod`: it ends where it meets a probe that there is.
 pub(crate) fn add_pod(rx: Rx, pod: &Object) {
-    for spec in pod::containers(pod) {
+    for spec in pod::lasting_containers(pod) {
         let probes = [
             (Kind::Startup, spec.startup),
             (Kind::Readiness, spec.readiness),
@@ -151,10 +151,12 @@ fn stop(rx: Rx, which: impl Fn(&Key) -> bool) {
     }
 }
 
-/// `StopLivenessAndStartup`
-pub(crate) fn stop_liveness_and_startup(rx: Rx, uid: &str) {
-    stop(rx, |(own, _, kind)| {
-        **own == *uid && *kind != Kind::Readiness
+/// `StopLivenessAndStartup`: those of sidecars go on.
+pub(crate) fn stop_liveness_and_startup(rx: Rx, pod: &Object) {
+    let specs = pod::containers(pod);
+    stop(rx, |(own, name, kind)| {
+        let is_regular = specs.iter().any(|spec| spec.name == *name);
+        **own == *pod.uid() && *kind != Kind::Readiness && is_regular
     });
 }
 
@@ -174,6 +176,11 @@ pub(crate) fn failed(rx: Rx, id: &Id) -> Option<Kind> {
         let mut kinds = [Kind::Liveness, Kind::Startup].into_iter();
         kinds.find(|kind| own.results.get(&(*kind, id.clone())) == Some(&Found::Failure))
     })
+}
+
+/// The results manager's `Get`
+pub(crate) fn result(rx: Rx, kind: Kind, id: &Id) -> Option<Found> {
+    rx.look(&PROBER, |own| own.results.get(&(kind, id.clone())).copied())
 }
 
 /// The results manager's `Set`: is it news?
@@ -225,54 +232,67 @@ fn is_container_started(kubelet: &Kubelet, rx: Rx, pod: &Object, own: &Json) -> 
     if exists {
         return false;
     }
-    let specs = pod::containers(pod);
+    let specs = pod::lasting_containers(pod);
     let mut those = specs.iter().filter(|spec| spec.name == key.1);
     let is_probed = those.any(|spec| spec.startup.is_some());
     !is_probed || kubelet.defects.has(KubeletDefect::RestartsEndStartups)
 }
 
-/// `UpdatePodStatus`, with `setReadyStateOnKubeletRestart`.
+/// `UpdatePodStatus` of regular containers.
 pub(crate) fn update_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, statuses: &mut [Json]) {
     let specs = pod::containers(pod);
     for own in statuses {
         let started = is_container_started(kubelet, rx, pod, own);
         own["started"] = started.into();
-        if !started {
-            own["ready"] = false.into();
-            continue;
-        }
-        let name: Arc<str> = json::text(own, &["name"]).into();
-        let id: Id = container_id(own).unwrap_or_default().into();
-        let key = (pod::uid(pod), name.clone(), Kind::Readiness);
-        let (result, worker) = rx.look(&PROBER, |all| {
-            let result = all.results.get(&(Kind::Readiness, id.clone())).copied();
-            (result, all.workers.get(&key).map(|own| own.number))
-        });
-        let mut ready = result == Some(Found::Success);
-        if !ready {
-            ready = worker.is_none();
-            if let Some(number) = worker {
-                rx.broadcast(condition(number));
-            }
-            let spec = specs.iter().find(|own| own.name == name);
-            let is_probed = spec.is_some_and(|own| own.readiness.is_some());
-            let is_of_before = is_of_before(rx, own);
-            // It has a worker in a moment.
-            let is_young = ready && is_probed && !is_of_before;
-            ready &= !(is_young && kubelet.defects.has(KubeletDefect::FixYoungContainersWait));
-            if is_of_before {
-                ready |= result.is_none();
-                let of_api = pod::condition(pod::status(pod), "Ready");
-                if is_probed && !of_api.is_some_and(|own| own["status"] == "True") {
-                    ready = false;
-                }
-            }
-            ready |= is_probed
-                && result.is_none()
-                && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe);
-        }
+        let name = json::text(own, &["name"]);
+        let spec = specs.iter().find(|spec| *spec.name == *name);
+        let ready = started && spec.is_some_and(|spec| is_ready(kubelet, rx, pod, spec, own));
         own["ready"] = ready.into();
     }
+}
+
+/// The same of init containers: one that is no sidecar is ready once it has succeeded.
+pub(crate) fn update_init_statuses(kubelet: &Kubelet, rx: Rx, pod: &Object, statuses: &mut [Json]) {
+    for (spec, own) in pod::init_containers(pod).iter().zip(statuses) {
+        let started = is_container_started(kubelet, rx, pod, own);
+        own["started"] = started.into();
+        let ready = match spec.is_restartable {
+            false => json::number(own, &["state", "terminated", "exitCode"]) == Some(0),
+            true => started && is_ready(kubelet, rx, pod, spec, own),
+        };
+        own["ready"] = ready.into();
+    }
+}
+
+/// Is a container ready that has started? With `setReadyStateOnKubeletRestart`.
+fn is_ready(kubelet: &Kubelet, rx: Rx, pod: &Object, spec: &pod::Spec, own: &Json) -> bool {
+    let id: Id = container_id(own).unwrap_or_default().into();
+    let key = (pod::uid(pod), spec.name.clone(), Kind::Readiness);
+    let (result, worker) = rx.look(&PROBER, |all| {
+        let result = all.results.get(&(Kind::Readiness, id.clone())).copied();
+        (result, all.workers.get(&key).map(|own| own.number))
+    });
+    if result == Some(Found::Success) {
+        return true;
+    }
+    let mut ready = worker.is_none();
+    if let Some(number) = worker {
+        rx.broadcast(condition(number));
+    }
+    let is_probed = spec.readiness.is_some();
+    let is_of_before = is_of_before(rx, own);
+    // It has a worker in a moment.
+    let is_young = ready && is_probed && !is_of_before;
+    ready &= !(is_young && kubelet.defects.has(KubeletDefect::FixYoungContainersWait));
+    if is_of_before {
+        ready |= result.is_none();
+        let of_api = pod::condition(pod::status(pod), "Ready");
+        if is_probed && !of_api.is_some_and(|own| own["status"] == "True") {
+            ready = false;
+        }
+    }
+    let is_early = is_probed && result.is_none();
+    ready || (is_early && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe))
 }
 
 /// One turn of a worker's `run`.
@@ -317,6 +337,33 @@ fn change(rx: Rx, key: &Key, change: impl FnOnce(&mut Worker)) {
     });
 }
 
+fn is_sidecar(pod: &Object, name: &str) -> bool {
+    let init = pod::init_containers(pod);
+    init.iter()
+        .any(|own| *own.name == *name && own.is_restartable)
+}
+
+/// There is another container: its probe begins.
+fn resume(rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
+    let (uid, name, kind) = key;
+    rx.update(&PROBER, |all| {
+        if let Some(old) = &worker.container {
+            all.results.remove(&(*kind, old.clone()));
+        }
+    });
+    change(rx, key, |own| {
+        own.container = Some(id.clone());
+        own.is_on_hold = false;
+    });
+    let has_started = *kind == Kind::Startup && own["started"] == true;
+    if has_started && is_sidecar(&worker.pod, name) {
+        set(rx, *kind, id, uid, Found::Success);
+    }
+    if !is_of_before(rx, own) {
+        set(rx, *kind, id, uid, initial_value(*kind));
+    }
+}
+
 /// `doProbe`: does it go on?
 async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     let (uid, name, kind) = key;
@@ -326,37 +373,33 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     if is_pod_phase_terminal(phase(status.json())) {
         return false;
     }
-    let statuses = json::list(status.json(), &["containerStatuses"]);
-    let own = named(statuses, name);
-    let Some((own, id)) = own.and_then(|own| Some((own, Id::from(container_id(own)?)))) else {
+    let with_id = |list| {
+        let own = named(json::list(status.json(), &[list]), name)?;
+        Some((own, Id::from(container_id(own)?)))
+    };
+    let found = with_id("containerStatuses").or_else(|| with_id("initContainerStatuses"));
+    let Some((own, id)) = found else {
         return true;
     };
     let Some(worker) = rx.look(&PROBER, |own| own.workers.get(key).cloned()) else {
         return false;
     };
-    let mut is_on_hold = worker.is_on_hold;
-    if worker.container.as_ref() != Some(&id) {
-        rx.update(&PROBER, |all| {
-            if let Some(old) = &worker.container {
-                all.results.remove(&(*kind, old.clone()));
-            }
-        });
-        change(rx, key, |own| {
-            own.container = Some(id.clone());
-            own.is_on_hold = false;
-        });
-        is_on_hold = false;
-        if !is_of_before(rx, own) {
-            set(rx, *kind, &id, uid, initial_value(*kind));
-        }
+    let is_new = worker.container.as_ref() != Some(&id);
+    if is_new {
+        resume(rx, key, &worker, own, &id);
     }
-    if is_on_hold {
+    if worker.is_on_hold && !is_new {
         return true;
     }
     if json::at(own, &["state", "running"]).is_none() {
         set(rx, *kind, &id, uid, Found::Failure);
         let code = json::number(own, &["state", "terminated", "exitCode"]);
-        return code.is_none_or(|code| pod::container_should_restart(&worker.pod, code));
+        let ends = |code| {
+            let heeds = || !kubelet.defects.has(KubeletDefect::ProbesOfSidecarsEnd);
+            let lasts = || is_sidecar(&worker.pod, name) && heeds();
+            !pod::container_should_restart(&worker.pod, code) && !lasts()
+        };
+        return code.is_none_or(|code| !ends(code));
     }
     if worker.pod.is_being_deleted() && *kind != Kind::Readiness {
         set(rx, *kind, &id, uid, Found::Success);

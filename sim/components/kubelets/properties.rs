@@ -2,6 +2,7 @@
 //! while.
 
 mod end;
+mod init;
 mod safe;
 
 use std::time::Duration;
@@ -9,8 +10,10 @@ use std::time::Duration;
 use wavetank_component::{Entry, PropertyInfo};
 use wavetank_components::promises::reaches;
 
-use crate::component::NEEDED;
-use crate::notes::{BacksOff, DeletesPod, KillsContainer, Rebooted, StopsOrphan};
+use crate::component::{NEEDED, STATIC_PODS};
+use crate::notes::{
+    BacksOff, DeletesMirror, DeletesPod, KillsContainer, Rebooted, StopsOrphan, WaitsInLine,
+};
 
 /// A runtime that does not answer is given up after 2 min, and the longest back-off lasts 5 min.
 pub(crate) const SETTLES_WITHIN: Duration = Duration::from_secs(600);
@@ -22,8 +25,15 @@ const USED: [Entry; 3] = [
     Entry::CRASH,
 ];
 
+/// The same of static pods: somebody has to change manifests.
+const STATIC: [Entry; 2] = [
+    Entry::new("options", "static-pods", "true"),
+    Entry::new("workload", "use-manifests", "{every: 6s}"),
+];
+
 pub(crate) fn all() -> Vec<PropertyInfo> {
     let mut all = safe::all();
+    all.extend(init::all());
     all.extend(end::all());
     all.extend([
         reaches(
@@ -54,6 +64,20 @@ pub(crate) fn all() -> Vec<PropertyInfo> {
             |_, note| note.body.get::<KillsContainer>().is_some(),
         )
         .tested_by(&USED),
+        reaches(
+            "static-pod-had-to-wait",
+            "a static pod waited until the one of its full name before it had ended",
+            STATIC_PODS,
+            |_, note| note.body.get::<WaitsInLine>().is_some(),
+        )
+        .tested_by(&STATIC),
+        reaches(
+            "mirror-pod-was-deleted",
+            "a kubelet deleted a mirror pod that was not that of its static pod, or had none",
+            STATIC_PODS,
+            |_, note| note.body.get::<DeletesMirror>().is_some(),
+        )
+        .tested_by(&STATIC),
         reaches(
             "node-was-rebooted",
             "a node with a kubelet started anew",

@@ -11,15 +11,18 @@ use wavetank_api::kinds::PODS;
 use wavetank_api::{Method, Object, Reason, Request, Stamp};
 use wavetank_components::conditions::patch_of_conditions;
 use wavetank_engine::{Cell, Channel, Cx, Name, Outcome, Payload, Rx, Task, Timer};
+use wavetank_version::Set;
 
+use crate::conditions::{
+    condition_for_terminal_phase, generate_ready_condition, pod_condition_by_kubelet,
+};
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::notes::DeletesPod;
-use crate::pod::{self, is_pod_phase_terminal, named, phase, restart_policy};
-use crate::pod_manager;
-use crate::pod_status::{
-    condition_for_terminal_phase, generate_ready_condition, pod_condition_by_kubelet,
+use crate::pod::{
+    self, is_mirror_pod, is_pod_phase_terminal, is_static_pod, named, phase, restart_policy,
 };
+use crate::pod_manager;
 use crate::runtime::cri::Uid;
 
 pub(crate) const SYNC: Name = Name::new("status-manager");
@@ -28,6 +31,9 @@ const SYNC_PERIOD: Duration = Duration::from_secs(10);
 const TICK: Timer = Timer::new(Name::new("sync-all-statuses"), 0);
 /// How long a request may take: the client's timeout.
 const LIMIT: Duration = Duration::from_secs(30);
+/// The fields of a status that list containers.
+const LISTS: [&str; 2] = ["containerStatuses", INIT_STATUSES];
+const INIT_STATUSES: &str = "initContainerStatuses";
 const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 /// `podStatusChannel` and the ticker: false and true.
 const UPDATES: Channel = Channel::new("pod-status-channel", 0);
@@ -79,13 +85,37 @@ pub(crate) fn get_pod_status(rx: Rx, uid: &str) -> Option<Object> {
 }
 
 /// `SetPodStatus`
-pub(crate) fn set_pod_status(_: &Kubelet, rx: Rx, pod: &Object, mut status: Json) {
-    status["observedGeneration"] = pod::generation(pod).into();
-    update_status_internal(rx, pod, status, pod.is_being_deleted(), false);
+pub(crate) fn set_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, mut status: Json) {
+    if pod::generation(pod) != 0 {
+        status["observedGeneration"] = pod::generation(pod).into();
+    }
+    let force = pod.is_being_deleted();
+    update_status_internal(kubelet, rx, pod, status, force, false);
+}
+
+/// `findContainerStatus`
+fn find_container_status<'a>(status: &'a mut Json, container: &str) -> Option<&'a mut Json> {
+    let id = format!("containerd://{container}");
+    let lists = status.as_object_mut()?.iter_mut();
+    let lists = lists.filter(|(field, _)| LISTS.contains(&field.as_str()));
+    let mut all = lists.filter_map(|(_, list)| list.as_array_mut()).flatten();
+    all.find(|own| own["containerID"] == id.as_str())
+}
+
+/// The statuses of all containers.
+pub(crate) fn all_container_statuses(status: &Json) -> Vec<Json> {
+    let lists = LISTS.iter().flat_map(|list| json::list(status, &[list]));
+    lists.cloned().collect()
 }
 
 /// `SetContainerReadiness`
-pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready: bool) {
+pub(crate) fn set_container_readiness(
+    kubelet: &Kubelet,
+    rx: Rx,
+    uid: &str,
+    container: &str,
+    ready: bool,
+) {
     let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) else {
         return;
     };
@@ -93,15 +123,12 @@ pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready:
         return;
     };
     let mut status = old.json().clone();
-    let id = format!("containerd://{container}");
-    let mut statuses = json::list(&status, &["containerStatuses"]).to_vec();
-    let found = statuses
-        .iter_mut()
-        .find(|own| own["containerID"] == id.as_str());
+    let found = find_container_status(&mut status, container);
     let Some(found) = found.filter(|own| own["ready"] != ready) else {
         return;
     };
     found["ready"] = ready.into();
+    let statuses = all_container_statuses(&status);
     let phase = phase(&status).to_owned();
     let mut conditions = json::list(&status, &["conditions"]).to_vec();
     for kind in ["Ready", "ContainersReady"] {
@@ -111,13 +138,18 @@ pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready:
             None => conditions.push(new),
         }
     }
-    status["containerStatuses"] = statuses.into();
     status["conditions"] = conditions.into();
-    update_status_internal(rx, &pod, status, false, false);
+    update_status_internal(kubelet, rx, &pod, status, false, false);
 }
 
 /// `SetContainerStartup`
-pub(crate) fn set_container_startup(rx: Rx, uid: &str, container: &str, started: bool) {
+pub(crate) fn set_container_startup(
+    kubelet: &Kubelet,
+    rx: Rx,
+    uid: &str,
+    container: &str,
+    started: bool,
+) {
     let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) else {
         return;
     };
@@ -125,57 +157,108 @@ pub(crate) fn set_container_startup(rx: Rx, uid: &str, container: &str, started:
         return;
     };
     let mut status = old.json().clone();
-    let id = format!("containerd://{container}");
-    let all = status.get_mut("containerStatuses");
-    let mut all = all.and_then(Json::as_array_mut).into_iter().flatten();
-    let found = all.find(|own| own["containerID"] == id.as_str());
+    let found = find_container_status(&mut status, container);
     let Some(found) = found.filter(|own| own["started"] != started) else {
         return;
     };
     found["started"] = started.into();
-    update_status_internal(rx, &pod, status, false, false);
+    update_status_internal(kubelet, rx, &pod, status, false, false);
+}
+
+/// `hasPodInitialized`, as far as the API tells.
+fn has_pod_initialized(pod: &Object) -> bool {
+    let specs = pod::init_containers(pod);
+    let Some(spec) = specs.last() else {
+        return true;
+    };
+    let status = pod::status(pod);
+    let ended = |own: &Json, field| json::number(own, &[field, "terminated", "exitCode"]);
+    let mut all = json::list(status, &["containerStatuses"]).iter();
+    if all.any(|own| ended(own, "lastState").is_some() || own["state"].get("waiting").is_none()) {
+        return true;
+    }
+    let last = named(json::list(status, &["initContainerStatuses"]), &spec.name);
+    last.is_some_and(|own| match spec.is_restartable {
+        true => own["state"].get("running").is_some() && own["started"] == true,
+        false => ["lastState", "state"]
+            .iter()
+            .any(|field| ended(own, field) == Some(0)),
+    })
+}
+
+/// `initializedContainers`: how many of them, from the first one on, show that they were started. The first one does.
+fn initialized_containers(all: &[Json]) -> usize {
+    let shows = |own: &Json| {
+        let last = json::at(own, &["lastState", "terminated"]);
+        own["state"].get("waiting").is_none() || last.is_some()
+    };
+    let last = all.iter().rposition(shows).unwrap_or(0);
+    (last + 1).min(all.len())
+}
+
+fn set_container_terminated(own: &mut Json) {
+    if json::at(own, &["state", "terminated"]).is_none() {
+        own["state"] = json!({"terminated": {
+            "reason": "ContainerStatusUnknown",
+            "message": "The container could not be located when the pod was terminated",
+            "exitCode": 137,
+        }});
+    }
 }
 
 /// `TerminatePod`
-pub(crate) fn terminate_pod(_: &Kubelet, rx: Rx, pod: &Object) {
+pub(crate) fn terminate_pod(kubelet: &Kubelet, rx: Rx, pod: &Object) {
     let cached = get_pod_status(rx, pod.uid());
     let mut status = cached
         .as_ref()
         .map_or(pod::status(pod), Object::json)
         .clone();
-    if let Some(all) = status
-        .get_mut("containerStatuses")
-        .and_then(Json::as_array_mut)
-    {
-        for own in all {
-            if json::at(own, &["state", "terminated"]).is_none() {
-                own["state"] = json!({"terminated": {
-                    "reason": "ContainerStatusUnknown",
-                    "message": "The container could not be located when the pod was terminated",
-                    "exitCode": 137,
-                }});
-            }
-        }
+    for list in LISTS {
+        let Some(all) = status.get_mut(list).and_then(Json::as_array_mut) else {
+            continue;
+        };
+        let count = match list {
+            INIT_STATUSES => initialized_containers(all),
+            _ if has_pod_initialized(pod) => all.len(),
+            _ => 0,
+        };
+        all.iter_mut()
+            .take(count)
+            .for_each(set_container_terminated);
     }
-    if !is_pod_phase_terminal(phase(&status)) {
+    if !is_pod_phase_terminal(phase(&status)) && !is_static_pod(pod) {
         status["phase"] = "Failed".into();
     }
-    update_status_internal(rx, pod, status, true, true);
+    update_status_internal(kubelet, rx, pod, status, true, true);
 }
 
 /// `checkContainerStateTransition`: may it be?
-fn check_container_state_transition(pod: &Object, old: &Json, new: &Json) -> bool {
+fn check_container_state_transition(
+    defects: Set<KubeletDefect>,
+    pod: &Object,
+    old: &Json,
+    new: &Json,
+) -> bool {
     if restart_policy(pod) == "Always" {
         return true;
     }
-    let new = json::list(new, &["containerStatuses"]);
-    json::list(old, &["containerStatuses"]).iter().all(|old| {
-        let Some(code) = json::number(old, &["state", "terminated", "exitCode"]) else {
-            return true;
-        };
-        let runs_again = pod::container_should_restart(pod, code);
-        let new = named(new, json::text(old, &["name"]));
-        runs_again || new.is_none_or(|new| json::at(new, &["state", "terminated"]).is_some())
+    let mut sidecars = pod::init_containers(pod);
+    sidecars.retain(|own| own.is_restartable);
+    if !sidecars.is_empty() && defects.has(KubeletDefect::StatusesOfSidecarsStay) {
+        sidecars.clear();
+    }
+    LISTS.iter().all(|list| {
+        let new = json::list(new, &[list]);
+        json::list(old, &[list]).iter().all(|old| {
+            let name = json::text(old, &["name"]);
+            let Some(code) = json::number(old, &["state", "terminated", "exitCode"]) else {
+                return true;
+            };
+            let is_sidecar = sidecars.iter().any(|own| *own.name == *name);
+            let runs_again = is_sidecar || pod::container_should_restart(pod, code);
+            let new = named(new, name);
+            runs_again || new.is_none_or(|new| json::at(new, &["state", "terminated"]).is_some())
+        })
     })
 }
 
@@ -198,11 +281,23 @@ fn update_last_transition_times(status: &mut Json, old: &Json, now: &str) {
 }
 
 /// `updateStatusInternal`
-fn update_status_internal(rx: Rx, pod: &Object, status: Json, force: bool, is_finished: bool) {
+fn update_status_internal(
+    kubelet: &Kubelet,
+    rx: Rx,
+    pod: &Object,
+    status: Json,
+    force: bool,
+    is_finished: bool,
+) {
     let now = Stamp::of(rx.clock()).seconds();
     let uid = pod::uid(pod);
     let cached = rx.look(&STATUSES, |own| own.pods.get(&uid).cloned());
-    let Some(new) = next_version(pod, cached, status, &now, force, is_finished) else {
+    // What the API shows of a static pod is its mirror pod.
+    let mirror = pod_manager::get_mirror_pod_by_pod(rx, pod);
+    let shown = pod::status(mirror.as_ref().unwrap_or(pod));
+    let flags = (force, is_finished);
+    let new = next_version(kubelet.defects, pod, shown, cached, status, &now, flags);
+    let Some(new) = new else {
         return;
     };
     rx.update(&STATUSES, |own| {
@@ -213,17 +308,16 @@ fn update_status_internal(rx: Rx, pod: &Object, status: Json, force: bool, is_fi
 
 /// What follows the status that is cached of a pod; none if that stays.
 fn next_version(
+    defects: Set<KubeletDefect>,
     pod: &Object,
+    of_api: &Json,
     cached: Option<Versioned>,
     mut status: Json,
     now: &str,
-    force: bool,
-    is_finished: bool,
+    (force, is_finished): (bool, bool),
 ) -> Option<Versioned> {
-    let old = cached
-        .as_ref()
-        .map_or(pod::status(pod), |own| own.status.json());
-    if !check_container_state_transition(pod, old, &status) {
+    let old = cached.as_ref().map_or(of_api, |own| own.status.json());
+    if !check_container_state_transition(defects, pod, old, &status) {
         return None;
     }
     update_last_transition_times(&mut status, old, now);
@@ -233,7 +327,7 @@ fn next_version(
     if json::number(&status, &["observedGeneration"]).unwrap_or(0) < observed {
         status["observedGeneration"] = observed.into();
     }
-    let was_finished = cached.as_ref().is_some_and(|own| own.is_finished);
+    let was_finished = cached.as_ref().is_some_and(|own| own.is_finished) && !is_static_pod(pod);
     let is_same = cached
         .as_ref()
         .is_some_and(|own| is_pod_status_by_kubelet_equal(own.status.json(), &status));
@@ -353,21 +447,28 @@ impl Kubelet {
     /// `syncBatch`
     async fn sync_batch(&self, rx: Rx, all: bool) {
         let pods = rx.look(&STATUSES, |own| own.pods.clone());
+        let (pod_to_mirror, mirror_to_pod) = pod_manager::get_uid_translations(rx);
         if all {
             rx.update(&STATUSES, |own| {
                 let Statuses { pods, written } = own;
-                written.retain(|uid, _| pods.contains_key(uid));
+                written.retain(|uid, _| pods.contains_key(uid) || mirror_to_pod.contains_key(uid));
             });
         }
         let mut updated = Vec::new();
         for (uid, status) in pods {
-            let written = rx.look(&STATUSES, |own| own.written.get(&uid).copied());
+            let uid_of_status = match pod_to_mirror.get(&uid) {
+                // A static pod of which the API has no mirror.
+                Some(None) => continue,
+                Some(Some(mirror)) => mirror.clone(),
+                None => uid.clone(),
+            };
+            let written = rx.look(&STATUSES, |own| own.written.get(&uid_of_status).copied());
             let is_new = written.is_none_or(|written| written < status.version);
-            if is_new || (all && self.needs_update(rx, &uid, &status)) {
+            if is_new || (all && self.needs_update(rx, &uid_of_status, &status)) {
                 updated.push((uid, status));
             } else if all && self.needs_reconcile(rx, &uid, &status) {
                 rx.update(&STATUSES, |own| {
-                    own.written.remove(&uid);
+                    own.written.remove(&uid_of_status);
                 });
                 updated.push((uid, status));
             }
@@ -386,13 +487,20 @@ impl Kubelet {
     /// `needsReconcile`
     fn needs_reconcile(&self, rx: Rx, uid: &str, status: &Versioned) -> bool {
         let pod = pod_manager::get_pod_by_uid(rx, uid);
-        pod.is_some_and(|pod| {
+        let shown = pod.and_then(|pod| match is_static_pod(&pod) {
+            true => pod_manager::get_mirror_pod_by_pod(rx, &pod),
+            false => Some(pod),
+        });
+        shown.is_some_and(|pod| {
             !is_pod_status_by_kubelet_equal(pod::status(&pod), status.status.json())
         })
     }
 
     /// `canBeDeleted`
     fn can_be_deleted(&self, pod: &Object, status: &Versioned) -> bool {
+        if is_mirror_pod(pod) {
+            return false;
+        }
         if !pod.is_being_deleted() || !is_pod_phase_terminal(phase(pod::status(pod))) {
             let early = self.defects.has(KubeletDefect::DeletesBeforeTheEnd);
             return pod.is_being_deleted() && early;
@@ -411,7 +519,7 @@ impl Kubelet {
                 return;
             }
         };
-        let other = *pod.uid() != **uid;
+        let other = pod_manager::translate_pod_uid(rx, pod.uid()) != *uid;
         if other && !self.defects.has(KubeletDefect::StatusesGoByName) {
             delete_pod_status(rx, uid);
             return;

@@ -8,10 +8,11 @@ use std::time::Duration;
 use wavetank_api::{Object, json};
 use wavetank_engine::{Cell, Channel, Cx, Name, Outcome, Payload, Rx, Task, Timer};
 
+use crate::config::Change;
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::pod::{self, is_pod_phase_terminal, phase};
-use crate::pod_manager::{self, Change};
+use crate::pod_manager;
 use crate::pod_status::should_sync;
 use crate::runtime::cri::{Answer, Ask, Container, Id, PodRef, State, Uid};
 use crate::workers::{self, Update, UpdateType, WorkerState, WorkerSync};
@@ -30,14 +31,14 @@ const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(2);
 
 /// A tick that was not taken yet: a ticker holds one.
 static TICKED: Cell<(bool, bool)> = Cell::new("ticked");
-/// `sourcesReady`: the API has told of all pods.
-static SOURCES_READY: Cell<bool> = Cell::new("sources-ready");
+/// `sourcesSeen`: these have told of all their pods.
+static SOURCES_SEEN: Cell<BTreeSet<&'static str>> = Cell::new("sources-seen");
 
 /// What comes to the loop.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Input {
-    /// `configCh`
-    Config(Vec<Change>),
+    /// `configCh`: from this source.
+    Config(&'static str, Vec<Change>),
     /// `plegCh`: a pod has changed, and these of its containers have died.
     Pleg(Uid, Vec<Id>),
     /// `readinessManager.Updates`
@@ -56,9 +57,10 @@ pub(crate) fn tell(rx: Rx, input: Input) {
     rx.try_send(INPUTS, Payload::new(input));
 }
 
-/// Have all sources told of their pods?
-pub(crate) fn sources_are_ready(rx: Rx) -> bool {
-    rx.read(&SOURCES_READY)
+/// Upstream's `AllReady`: have all sources told of their pods?
+pub(crate) fn sources_are_ready(kubelet: &Kubelet, rx: Rx) -> bool {
+    let all = if kubelet.has_static_pods { 2 } else { 1 };
+    rx.look(&SOURCES_SEEN, |own| own.len() == all)
 }
 
 pub(crate) fn start(cx: &mut Cx<'_>) {
@@ -93,9 +95,13 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
         return Outcome::Done;
     };
     match input.expect::<Input>().clone() {
-        Input::Config(changes) => {
+        Input::Config(source, changes) => {
             kubelet.handle_changes(rx, changes);
-            rx.update(&SOURCES_READY, |own| *own = true);
+            if !rx.look(&SOURCES_SEEN, |own| own.contains(source)) {
+                rx.update(&SOURCES_SEEN, |own| {
+                    own.insert(source);
+                });
+            }
         }
         Input::Pleg(uid, died) => {
             kubelet.handle_pod_sync(rx, &uid);
@@ -104,11 +110,11 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
             }
         }
         Input::Readiness(uid, id, ready) => {
-            status_manager::set_container_readiness(rx, &uid, &id, ready);
+            status_manager::set_container_readiness(&kubelet, rx, &uid, &id, ready);
             kubelet.handle_pod_sync(rx, &uid);
         }
         Input::Startup(uid, id, started) => {
-            status_manager::set_container_startup(rx, &uid, &id, started);
+            status_manager::set_container_startup(&kubelet, rx, &uid, &id, started);
             kubelet.handle_pod_sync(rx, &uid);
         }
         Input::Sync(uid) => kubelet.handle_pod_sync(rx, &uid),
@@ -130,7 +136,7 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
             let early = kubelet
                 .defects
                 .has(KubeletDefect::CleansUpBeforePodsAreKnown);
-            if sources_are_ready(rx) || early {
+            if sources_are_ready(&kubelet, rx) || early {
                 kubelet.handle_pod_cleanups(rx).await;
             }
         }
@@ -145,6 +151,12 @@ fn created(pod: &Object) -> String {
 impl Kubelet {
     fn update(&self, rx: Rx, kind: UpdateType, pod: &Object) {
         workers::update_pod(self, rx, Update::of(kind, pod));
+    }
+
+    /// The same with the mirror pod of a static pod.
+    fn update_with_mirror(&self, rx: Rx, kind: UpdateType, pod: &Object, mirror: Option<Object>) {
+        let own = Update::of(kind, pod);
+        workers::update_pod(self, rx, Update { mirror, ..own });
     }
 
     /// Upstream's `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`
@@ -162,28 +174,41 @@ impl Kubelet {
                 Change::Add(_) => {
                     let pod = added.next().expect("as many as there are");
                     pod_manager::set_pod(rx, &pod);
-                    self.update(rx, UpdateType::Create, &pod);
+                    self.handle_change(rx, UpdateType::Create, &pod);
                 }
                 Change::Update(pod) => {
                     pod_manager::set_pod(rx, &pod);
-                    self.update(rx, UpdateType::Update, &pod);
+                    self.handle_change(rx, UpdateType::Update, &pod);
                 }
                 Change::Reconcile(pod) => pod_manager::set_pod(rx, &pod),
                 Change::Remove(pod) => {
                     pod_manager::remove_pod(rx, &pod);
-                    // `deletePod`; before the sources are ready, housekeeping does it.
-                    if sources_are_ready(rx) {
-                        self.update(rx, UpdateType::Kill, &pod);
-                    }
+                    self.handle_change(rx, UpdateType::Kill, &pod);
                 }
             }
+        }
+    }
+
+    /// What has become of a mirror pod is news of its static pod, if there is one.
+    fn handle_change(&self, rx: Rx, kind: UpdateType, pod: &Object) {
+        let (found, mirror, was_mirror) = pod_manager::get_pod_and_mirror_pod(rx, pod);
+        let Some(pod) = found else {
+            return;
+        };
+        match kind {
+            _ if was_mirror => self.update_with_mirror(rx, UpdateType::Update, &pod, mirror),
+            // `deletePod`; before the sources are ready, housekeeping does it.
+            UpdateType::Kill if !sources_are_ready(self, rx) => {}
+            UpdateType::Kill => self.update(rx, kind, &pod),
+            _ => self.update_with_mirror(rx, kind, &pod, mirror),
         }
     }
 
     /// Upstream's `HandlePodSyncs` of one pod, if there is such a one.
     fn handle_pod_sync(&self, rx: Rx, uid: &str) {
         if let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) {
-            self.update(rx, UpdateType::Sync, &pod);
+            let mirror = pod_manager::get_mirror_pod_by_pod(rx, &pod);
+            self.update_with_mirror(rx, UpdateType::Sync, &pod, mirror);
         }
     }
 
@@ -202,7 +227,7 @@ impl Kubelet {
     async fn handle_pod_cleanups(&self, rx: Rx) {
         let all = pod_manager::get_pods(rx);
         let uids: BTreeSet<Uid> = all.iter().map(pod::uid).collect();
-        let mut working = workers::sync_known_pods(rx, &uids);
+        let mut working = workers::sync_known_pods(self, rx, &uids);
         let Ok(Answer::Pods(sandboxes, containers)) = self.ask_runtime(rx, Ask::ListPods).await
         else {
             return;
@@ -225,13 +250,22 @@ impl Kubelet {
             own.is_some_and(|own| own.state != WorkerState::Terminated)
         };
         prober::cleanup_pods(rx, may_run);
-        status_manager::remove_orphaned_statuses(rx, &uids);
+        let (mirrors, orphans) = pod_manager::get_mirror_pods(rx);
+        let mut with_status = uids.clone();
+        with_status.extend(mirrors);
+        status_manager::remove_orphaned_statuses(rx, &with_status);
+        for name in orphans {
+            if !workers::is_pod_for_mirror_pod_terminating_by_full_name(rx, &name) {
+                self.delete_mirror_pod(rx, &name, None).await;
+            }
+        }
         kuberuntime::forget_reasons(rx, |uid| working.contains_key(uid));
         for pod in all.iter().filter(|pod| !self.is_pod_inactive(rx, pod)) {
             if working.contains_key(pod.uid()) {
                 continue;
             }
-            self.update(rx, UpdateType::Create, pod);
+            let mirror = pod_manager::get_mirror_pod_by_pod(rx, pod);
+            self.update_with_mirror(rx, UpdateType::Create, pod, mirror);
             let sync = WorkerSync {
                 state: WorkerState::Syncing,
                 is_orphan: false,
@@ -252,6 +286,7 @@ impl Kubelet {
             let update = Update {
                 kind: UpdateType::Kill,
                 pod: None,
+                mirror: None,
                 running: Some(pod),
                 grace: Some(1),
             };

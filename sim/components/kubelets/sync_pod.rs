@@ -46,6 +46,7 @@ impl Kubelet {
         &self,
         rx: Rx,
         pod: &Object,
+        mirror: Option<&Object>,
         status: &Arc<Cached>,
     ) -> Result<Synced, SyncError> {
         let shown = self.generate_api_pod_status(rx, pod, status, false);
@@ -54,6 +55,7 @@ impl Kubelet {
         if is_terminal {
             return Ok(Synced::IsTerminal);
         }
+        self.try_reconcile_mirror_pods(rx, pod, mirror).await;
         prober::add_pod(rx, pod);
         let acts = self.sync_containers(rx, pod, status).await?;
         Ok(if acts { Synced::Acted } else { Synced::Idle })
@@ -69,13 +71,15 @@ impl Kubelet {
     ) -> Result<(), SyncError> {
         let shown = self.generate_api_pod_status(rx, pod, status, false);
         status_manager::set_pod_status(self, rx, pod, shown);
-        if let Grace::Override(grace) = grace {
-            rx.note(Terminates {
-                pod: pod::pod_ref(pod),
-                grace,
-            });
-        }
-        prober::stop_liveness_and_startup(rx, pod.uid());
+        let own = pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod));
+        rx.note(Terminates {
+            pod: pod::pod_ref(pod),
+            grace: match grace {
+                Grace::Override(grace) => grace,
+                Grace::OfPod => own.unwrap_or(0),
+            },
+        });
+        prober::stop_liveness_and_startup(rx, pod);
         self.kill_pod(rx, Some(pod), &status.status, grace).await?;
         prober::remove_pod(rx, pod.uid());
         let Ok(Answer::Status(stopped)) = self.ask_runtime(rx, Ask::PodStatus(pod::uid(pod))).await

@@ -7,9 +7,11 @@ use wavetank_components::pod_runners::{FAILING_TASK, TASK};
 use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 use wavetank_engine::Name;
 
+use crate::manifests;
 use crate::notes::DeletesByForce;
 use crate::pod::pod_ref;
 use crate::runtime::{SLOW, STUBBORN};
+use crate::shapes::{INITS, Shape, one_of};
 
 /// So few that they are made anew.
 const PODS_USED: u64 = 4;
@@ -21,9 +23,17 @@ enum What {
     Hurry,
     Kill,
     Overwrite,
+    /// The same with init containers.
+    Initialize,
+    /// Deletes a mirror pod, and by force.
+    Unmirror,
+    UnmirrorByForce,
 }
 
-const ALL: [(&str, What); 5] = [
+const ALL: [(&str, What); 8] = [
+    ("initialize", What::Initialize),
+    ("unmirror", What::Unmirror),
+    ("unmirror-by-force", What::UnmirrorByForce),
     ("create", What::Create),
     ("delete", What::Delete),
     ("hurry", What::Hurry),
@@ -45,6 +55,18 @@ const DRAWN: [What; 12] = [
     What::Hurry,
     What::Kill,
     What::Overwrite,
+];
+
+/// What is drawn besides where there are static pods.
+const DRAWN_BESIDES: [What; 8] = [
+    What::Initialize,
+    What::Initialize,
+    What::Initialize,
+    What::Initialize,
+    What::Initialize,
+    What::Initialize,
+    What::Unmirror,
+    What::UnmirrorByForce,
 ];
 
 const IMAGES: [&str; 7] = [
@@ -73,6 +95,7 @@ pub(crate) struct Asked {
     policy: Option<String>,
     grace: Option<i64>,
     probes: Option<String>,
+    init: Option<String>,
     deadline: Option<i64>,
 }
 
@@ -80,13 +103,15 @@ pub(crate) struct Asked {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct UsesPods {
     pub nodes: u32,
+    /// Are there static pods?
+    pub has_static_pods: bool,
 }
 
 impl Use for UsesPods {
     const ROUTINE: Name = Name::new("use-pod");
     type Order = Asked;
 
-    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, deadline?}`
+    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, init?, deadline?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -96,6 +121,7 @@ impl Use for UsesPods {
             policy: text(args, "policy"),
             grace: args["grace"].as_i64(),
             probes: text(args, "probes"),
+            init: text(args, "init"),
             deadline: args["deadline"].as_i64(),
         })
     }
@@ -103,76 +129,92 @@ impl Use for UsesPods {
     async fn work(self, client: Client, asked: Asked) {
         let what = match asked.what {
             Some(what) => what,
+            None if self.has_static_pods => {
+                client.one_of(&[&DRAWN[..], &DRAWN_BESIDES].concat()).await
+            }
             None => client.one_of(&DRAWN).await,
         };
+        if let What::Unmirror | What::UnmirrorByForce = what {
+            let options = match what {
+                What::Unmirror => json!({}),
+                _ => json!({"gracePeriodSeconds": 0}),
+            };
+            let name = self.mirror_pod(&client, &asked).await;
+            return delete(&client, &name, options).await;
+        }
         let name = match &asked.pod {
             Some(name) => name.clone(),
             None => format!("pod{}", client.rx.choose(PODS_USED).await),
         };
         match what {
-            What::Create => self.create(&client, &asked, &name).await,
+            What::Create | What::Initialize => {
+                self.create(&client, &asked, &name, what == What::Initialize)
+                    .await;
+            }
             What::Delete => delete(&client, &name, json!({})).await,
             What::Hurry => delete(&client, &name, json!({"gracePeriodSeconds": 1})).await,
             What::Kill => kill(&client, &name).await,
             What::Overwrite => overwrite(&client, &name).await,
+            What::Unmirror | What::UnmirrorByForce => {}
         }
     }
 }
 
 impl UsesPods {
-    async fn create(&self, client: &Client, asked: &Asked, name: &str) {
-        let drawn =
-            |all: &'static [&'static str]| async move { client.one_of(all).await.to_owned() };
-        let node = match &asked.node {
+    /// The name of a mirror pod, which may be there.
+    async fn mirror_pod(&self, client: &Client, asked: &Asked) -> String {
+        match &asked.pod {
+            Some(name) => name.clone(),
+            None => {
+                let file = client.one_of(&manifests::FILES).await;
+                format!("{file}-{}", self.node(client, asked).await)
+            }
+        }
+    }
+
+    async fn node(&self, client: &Client, asked: &Asked) -> String {
+        match &asked.node {
             Some(node) => node.clone(),
             None => format!("n{}", client.rx.choose(u64::from(self.nodes)).await + 1),
-        };
-        let image = match &asked.image {
-            Some(image) => image.clone(),
-            None => drawn(&IMAGES).await,
-        };
-        let policy = match &asked.policy {
-            Some(policy) => policy.clone(),
-            None => drawn(&POLICIES).await,
-        };
+        }
+    }
+
+    async fn create(&self, client: &Client, asked: &Asked, name: &str, draws_init: bool) {
+        let node = self.node(client, asked).await;
+        let image = one_of(client, asked.image.as_ref(), &IMAGES).await;
+        let policy = one_of(client, asked.policy.as_ref(), &POLICIES).await;
         let grace = match asked.grace {
             Some(grace) => grace,
             None => client.one_of(&GRACES).await,
         };
-        let probes = match &asked.probes {
-            Some(probes) => probes.clone(),
-            None => drawn(&PROBES).await,
-        };
+        let probes = one_of(client, asked.probes.as_ref(), &PROBES).await;
         let deadline = match asked.deadline {
             Some(deadline) => deadline,
             None => client.one_of(&DEADLINES).await,
+        };
+        let init = match &asked.init {
+            None if !draws_init => "none".to_owned(),
+            init => one_of(client, init.as_ref(), &INITS).await,
         };
         // Else it would never come up.
         let probes = match (&*image, &*probes) {
             (SLOW, "liveness") => "startup",
             (_, probes) => probes,
         };
-        let mut container = json!({"name": "main", "image": image});
-        let probe = |failures: i64| json!({"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": failures});
-        if probes != "none" {
-            container["readinessProbe"] = probe(2);
-        }
-        if probes == "liveness" || probes == "startup" {
-            container["livenessProbe"] = probe(2);
-        }
-        if probes == "startup" {
-            container["startupProbe"] = probe(12);
-        }
+        let shape = Shape {
+            image,
+            policy,
+            grace,
+            probes: probes.to_owned(),
+            init,
+        };
+        let mut spec = shape.spec();
+        spec["nodeName"] = node.into();
         let mut pod = json!({
             "apiVersion": PODS.api_version(),
             "kind": PODS.kind,
             "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {
-                "nodeName": node,
-                "restartPolicy": policy,
-                "terminationGracePeriodSeconds": grace,
-                "containers": [container],
-            },
+            "spec": spec,
         });
         if deadline > 0 {
             pod["spec"]["activeDeadlineSeconds"] = deadline.into();

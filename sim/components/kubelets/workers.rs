@@ -9,13 +9,21 @@ use std::time::Duration;
 use wavetank_api::Object;
 use wavetank_client::wait::{JITTER, jitter};
 use wavetank_engine::{Cell, Channel, Cx, Name, Outcome, Payload, Rx, Task, Timer};
+use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
+use crate::notes::WaitsInLine;
 use crate::pleg;
-use crate::pod;
-use crate::runtime::cri::{PodRef, Uid};
+use crate::pod::{self, full_name, is_static_pod};
+use crate::runtime::cri::{Answer, Ask, PodRef, Uid};
 use crate::sync_pod::{Grace, SyncError, Synced};
+use line::Line;
+
+mod line;
+mod run;
+
+pub(crate) use run::pod_worker_loop;
 
 pub(crate) const WORKER: Name = Name::new("pod-worker");
 /// A pod of the queue is due: `workQueue`.
@@ -53,6 +61,8 @@ pub(crate) enum WorkerState {
 pub(crate) struct Update {
     pub kind: UpdateType,
     pub pod: Option<Object>,
+    /// What the API shows of a static pod.
+    pub mirror: Option<Object>,
     /// What runs of a pod of which no configuration is known.
     pub running: Option<PodRef>,
     pub grace: Option<i64>,
@@ -63,6 +73,7 @@ impl Update {
         Update {
             kind,
             pod: Some(pod.clone()),
+            mirror: None,
             running: None,
             grace: None,
         }
@@ -86,6 +97,8 @@ struct PodSyncStatus {
     finished: bool,
     restart_requested: bool,
     observed_runtime: bool,
+    /// `fullname`, of static pods.
+    full_name: Option<Arc<str>>,
 }
 
 /// `podWorkers`
@@ -94,6 +107,8 @@ pub(crate) struct PodWorkers {
     pods_synced: bool,
     statuses: BTreeMap<Uid, PodSyncStatus>,
     workers: u64,
+    /// Of static pods, by full name: that which has started, and those that are to start after it.
+    line: Line,
 }
 
 impl PodSyncStatus {
@@ -115,6 +130,9 @@ impl PodSyncStatus {
             own.pod = other.pod.clone();
         }
         own.running = other.running.clone();
+        if other.mirror.is_some() {
+            own.mirror = other.mirror.clone();
+        }
         if other.grace.is_some() {
             own.grace = other.grace;
         }
@@ -171,6 +189,24 @@ enum Told {
     Pending { updates: u64, is_new: bool },
 }
 
+/// What a worker is to do next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Started {
+    Idle,
+    /// The pod may not start yet.
+    Later,
+    /// It never may: the channel to close.
+    Never(Option<u64>),
+    Work(WorkerState, Update),
+}
+
+/// `canStart` and `canEverStart`
+enum Start {
+    Now,
+    Later,
+    Never,
+}
+
 fn has<T: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
     rx: Rx,
     look: impl FnOnce(&PodWorkers) -> T,
@@ -197,6 +233,14 @@ pub(crate) fn could_have_running_containers(rx: Rx, uid: &str) -> bool {
 pub(crate) fn is_pod_termination_requested(rx: Rx, uid: &str) -> bool {
     has(rx, |own| {
         own.statuses.get(uid).is_some_and(|own| own.terminating)
+    })
+}
+
+/// `IsPodForMirrorPodTerminatingByFullName`
+pub(crate) fn is_pod_for_mirror_pod_terminating_by_full_name(rx: Rx, name: &str) -> bool {
+    has(rx, |own| {
+        let status = own.line.started(name).and_then(|uid| own.statuses.get(uid));
+        status.is_some_and(|own| own.terminating && !own.terminated)
     })
 }
 
@@ -253,6 +297,11 @@ impl PodWorkers {
                 terminated: is_over,
                 started_terminating: is_over,
                 finished: is_over && finished_at_start,
+                full_name: update
+                    .pod
+                    .as_ref()
+                    .filter(|pod| is_static_pod(pod))
+                    .map(full_name),
                 ..PodSyncStatus::default()
             };
             self.statuses.insert(uid.clone(), status);
@@ -305,6 +354,9 @@ impl PodWorkers {
         if is_new {
             self.workers += 1;
             status.updates = Some(self.workers);
+            if let Some(name) = &status.full_name {
+                self.line.joins(name, uid);
+            }
         }
         status.pending = Some(update);
         status.working = true;
@@ -312,16 +364,72 @@ impl PodWorkers {
         Told::Pending { updates, is_new }
     }
 
-    /// `startPodSync`, of pods that are not static: they may always start.
-    fn start_pod_sync(&mut self, uid: &str) -> Option<(WorkerState, Update)> {
-        let status = self.statuses.get_mut(uid)?;
+    /// `startPodSync`
+    fn start_pod_sync(&mut self, uid: &Uid, defects: Set<KubeletDefect>) -> Started {
+        let Some(status) = self.statuses.get_mut(uid) else {
+            return Started::Idle;
+        };
         let Some(update) = status.pending.take() else {
             status.working = false;
-            return None;
+            return Started::Idle;
         };
+        if !status.started && update.pod.is_some() {
+            match self.allow_pod_start(uid, defects) {
+                Start::Now => {}
+                Start::Later => {
+                    let status = self.statuses.get_mut(uid).expect("just there");
+                    status.pending = Some(update);
+                    status.working = false;
+                    return Started::Later;
+                }
+                Start::Never => return Started::Never(self.cleanup_unstarted_pod(uid)),
+            }
+        }
+        let status = self.statuses.get_mut(uid).expect("just there");
         status.started |= update.pod.is_some();
         status.merge_last_update(&update);
-        Some((status.work_type(), update))
+        Started::Work(status.work_type(), update)
+    }
+
+    /// `allowPodStart`
+    fn allow_pod_start(&mut self, uid: &Uid, defects: Set<KubeletDefect>) -> Start {
+        let status = &self.statuses[uid];
+        let Some(name) = status.full_name.clone() else {
+            return Start::Now;
+        };
+        if status.terminating {
+            return Start::Never;
+        }
+        let statuses = &self.statuses;
+        let is_over = |own: &Uid| statuses.get(own).is_none_or(|own| own.terminating);
+        let keeps_places = defects.has(KubeletDefect::EndedStaticPodsStayInLine);
+        let may = self
+            .line
+            .allow_static_pod_start(&name, uid, |own| is_over(own) && !keeps_places);
+        match may || defects.has(KubeletDefect::StaticPodsDoNotWait) {
+            true => Start::Now,
+            false => Start::Later,
+        }
+    }
+
+    /// `cleanupUnstartedPod`: the channel to close.
+    fn cleanup_unstarted_pod(&mut self, uid: &Uid) -> Option<u64> {
+        let status = self.statuses.get_mut(uid)?;
+        status.finished = true;
+        status.working = false;
+        status.terminated = true;
+        let name = status.full_name.clone();
+        let updates = status.updates;
+        self.line.leaves(name.as_ref(), uid);
+        updates
+    }
+
+    /// Is it a static pod that has not started yet, but is to?
+    fn begins_static_pod(&self, uid: &str) -> Option<PodRef> {
+        let status = self.statuses.get(uid)?;
+        let pod = status.pending.as_ref()?.pod.as_ref()?;
+        let begins = !status.started && !status.terminating && status.full_name.is_some();
+        begins.then(|| pod::pod_ref(pod))
     }
 
     /// `removeTerminatedWorker`: was it removed? And the channel to tell, and the one to close.
@@ -349,6 +457,7 @@ impl PodWorkers {
             }
         }
         let gone = self.statuses.remove(uid).expect("it is known");
+        self.line.leaves(gone.full_name.as_ref(), uid);
         (true, None, gone.updates)
     }
 }
@@ -361,14 +470,22 @@ pub(crate) struct WorkerSync {
 }
 
 /// `SyncKnownPods`
-pub(crate) fn sync_known_pods(rx: Rx, desired: &BTreeSet<Uid>) -> BTreeMap<Uid, WorkerSync> {
+pub(crate) fn sync_known_pods(
+    kubelet: &Kubelet,
+    rx: Rx,
+    desired: &BTreeSet<Uid>,
+) -> BTreeMap<Uid, WorkerSync> {
+    let heeds_restarts = || {
+        let ignores = KubeletDefect::StaticPodsAreNotMadeAnew;
+        !kubelet.defects.has(ignores)
+    };
     let (all, told, closed) = rx.update(&WORKERS, |own| {
         own.pods_synced = true;
         let (mut all, mut told, mut closed) = (BTreeMap::new(), Vec::new(), Vec::new());
         let uids: Vec<Uid> = own.statuses.keys().cloned().collect();
         for uid in uids {
             let is_orphan = !desired.contains(&uid);
-            if own.statuses[&uid].restart_requested || is_orphan {
+            if (own.statuses[&uid].restart_requested && heeds_restarts()) || is_orphan {
                 let (removed, tell, close) = own.remove_terminated_worker(&uid, is_orphan);
                 told.extend(tell);
                 closed.extend(close);
@@ -424,7 +541,11 @@ fn complete_terminating(rx: Rx, uid: &str) {
 
 /// `completeTerminatingRuntimePod`: nothing is kept of it.
 fn complete_terminating_runtime_pod(rx: Rx, uid: &str) {
-    let gone = rx.update(&WORKERS, |own| own.statuses.remove(uid)?.updates);
+    let gone = rx.update(&WORKERS, |own| {
+        let gone = own.statuses.remove(uid)?;
+        own.line.leaves(gone.full_name.as_ref(), uid);
+        gone.updates
+    });
     if let Some(number) = gone {
         rx.close(channel(number));
     }
@@ -436,7 +557,9 @@ fn complete_terminated(rx: Rx, uid: &str) {
         let status = own.statuses.get_mut(uid)?;
         status.finished = true;
         status.working = false;
-        status.updates
+        let (name, updates) = (status.full_name.clone(), status.updates);
+        own.line.leaves(name.as_ref(), uid);
+        updates
     });
     if let Some(number) = gone {
         rx.close(channel(number));
@@ -485,79 +608,6 @@ pub(crate) fn get_work(rx: Rx) -> BTreeSet<Uid> {
     match rx.look(&WORK, BTreeSet::is_empty) {
         true => BTreeSet::new(),
         false => rx.update(&WORK, std::mem::take),
-    }
-}
-
-/// One turn of `podWorkerLoop`.
-pub(crate) async fn pod_worker_loop(
-    kubelet: Arc<Kubelet>,
-    rx: Rx,
-    uid: Uid,
-    worker: u64,
-) -> Outcome {
-    if rx.recv(channel(worker)).await.is_none() {
-        return Outcome::Done;
-    }
-    let again = Outcome::Become(Task::new(WORKER, (uid.clone(), worker)));
-    let Some((work, update)) = rx.update(&WORKERS, |own| own.start_pod_sync(&uid)) else {
-        return again;
-    };
-    let done = sync(&kubelet, rx, &uid, work, &update).await;
-    pleg::synced(rx, &uid);
-    if done == Ok(Synced::Acted) {
-        pleg::request_relist(rx, uid.clone());
-    }
-    let done = match (done, work) {
-        (Ok(_), WorkerState::Terminated) => {
-            complete_terminated(rx, &uid);
-            return Outcome::Done;
-        }
-        (Ok(_), WorkerState::Terminating) if update.pod.is_none() => {
-            complete_terminating_runtime_pod(rx, &uid);
-            return Outcome::Done;
-        }
-        (Ok(_), WorkerState::Terminating) => {
-            complete_terminating(rx, &uid);
-            Ok(true)
-        }
-        (Ok(Synced::IsTerminal), WorkerState::Syncing) => {
-            complete_sync(rx, &uid);
-            Ok(true)
-        }
-        (done, _) => done.map(|_| false),
-    };
-    complete_work(rx, &uid, worker, done).await;
-    again
-}
-
-/// What a worker does with an update.
-async fn sync(
-    kubelet: &Kubelet,
-    rx: Rx,
-    uid: &Uid,
-    work: WorkerState,
-    update: &Update,
-) -> Result<Synced, SyncError> {
-    let Some(pod) = &update.pod else {
-        acknowledge_terminating(rx, uid);
-        let running = update.running.as_ref().expect("one of both");
-        kubelet.sync_terminating_runtime_pod(rx, running).await?;
-        return Ok(Synced::Idle);
-    };
-    let status = pleg::get_newer_than(rx, uid).await?;
-    match work {
-        WorkerState::Terminated => kubelet
-            .sync_terminated_pod(rx, pod, &status)
-            .map(|()| Synced::Idle),
-        WorkerState::Terminating => {
-            acknowledge_terminating(rx, uid);
-            let grace = update.grace.map_or(Grace::OfPod, Grace::Override);
-            kubelet
-                .sync_terminating_pod(rx, pod, &status, grace)
-                .await?;
-            Ok(Synced::Idle)
-        }
-        WorkerState::Syncing => kubelet.sync_pod(rx, pod, &status).await,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::pods::{get_pod_qos, keep, validate_pod_metadata_and_spec};
+use super::pods::{MIRROR, get_pod_qos, keep, validate_pod_metadata_and_spec};
 use crate::addresses::{is_valid_ip_for_legacy_field, parse_ip_sloppy};
 use crate::json::{self, Json};
 use crate::metadata;
@@ -147,8 +147,7 @@ pub(super) fn drop_non_resize_updates(pod: &mut Json, old: &Json) {
 pub(super) fn validate_pod_resize(pod: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(pod, old);
     errors.extend(validate_pod_metadata_and_spec(pod));
-    let mirror = ["metadata", "annotations", "kubernetes.io/config.mirror"];
-    if json::at(old, &mirror).is_some() {
+    if json::at(old, &MIRROR).is_some() {
         let mut only = ErrorList::default();
         only.forbidden("<nil>", "static pods cannot be resized");
         return only;

@@ -214,6 +214,9 @@ pub(super) fn validate_pod_spec(spec: &Json, path: &str, errors: &mut ErrorList)
         for (index, container) in json::list(spec, &[list]).iter().enumerate() {
             let path = format!("{}[{index}]", at(list));
             validate_container(container, &path, &volumes, &mut all_names, errors);
+            if list == "initContainers" {
+                validate_init_container(container, &path, errors);
+            }
         }
     }
     check_host_port_conflicts(containers, &at("containers"), errors);
@@ -394,6 +397,29 @@ fn validate_container(
         let handlers = ["exec", "httpGet", "tcpSocket", "grpc"];
         if !handlers.iter().any(|handler| json.get(handler).is_some()) {
             errors.required(format!("{path}.{probe}"), "must specify a handler type");
+        }
+    }
+}
+
+/// What `validateInitContainers` says besides: one that ends is not probed.
+fn validate_init_container(container: &Json, path: &str, errors: &mut ErrorList) {
+    let policy = json::text(container, &["restartPolicy"]);
+    if !policy.is_empty() {
+        let supported = ["Always", "Never", "OnFailure"];
+        one_of(policy, &format!("{path}.restartPolicy"), &supported, errors);
+    }
+    if policy == "Always" {
+        return;
+    }
+    for field in [
+        "lifecycle",
+        "livenessProbe",
+        "readinessProbe",
+        "startupProbe",
+    ] {
+        if container.get(field).is_some_and(|own| !own.is_null()) {
+            let detail = "may not be set for init containers without restartPolicy=Always";
+            errors.forbidden(format!("{path}.{field}"), detail);
         }
     }
 }

@@ -271,7 +271,7 @@ fn host_ports(container: &mut Map) {
 }
 
 /// `qos.GetPodQOS`
-pub(crate) fn get_pod_qos(pod: &Json) -> &'static str {
+pub fn get_pod_qos(pod: &Json) -> &'static str {
     let containers = ["containers", "initContainers"].map(|list| json::list(pod, &["spec", list]));
     let (mut any, mut all) = (false, true);
     for container in containers.into_iter().flatten() {
@@ -292,9 +292,37 @@ pub(crate) fn get_pod_qos(pod: &Json) -> &'static str {
     }
 }
 
+/// `MirrorPodAnnotationKey`
+pub(super) const MIRROR: [&str; 3] = ["metadata", "annotations", "kubernetes.io/config.mirror"];
+const MIRROR_FIELD: &str = "metadata.annotations[kubernetes.io/config.mirror]";
+
+/// `ValidatePodSpecificAnnotations`, of mirror pods.
+fn validate_pod_specific_annotations(pod: &Json, errors: &mut ErrorList) {
+    if json::at(pod, &MIRROR).is_some() && json::text(pod, &["spec", "nodeName"]).is_empty() {
+        let detail = "must set spec.nodeName if mirror pod annotation is set";
+        errors.invalid(MIRROR_FIELD, json::text(pod, &MIRROR), detail);
+    }
+}
+
+/// `ValidatePodSpecificAnnotationUpdates`, of mirror pods.
+fn validate_pod_specific_annotation_updates(pod: &Json, old: &Json, errors: &mut ErrorList) {
+    match (json::at(old, &MIRROR), json::at(pod, &MIRROR)) {
+        (Some(old), new) if new != Some(old) => {
+            errors.forbidden(
+                MIRROR_FIELD,
+                "may not remove or update mirror pod annotation",
+            );
+        }
+        (None, Some(_)) => errors.forbidden(MIRROR_FIELD, "may not add mirror pod annotation"),
+        _ => {}
+    }
+    validate_pod_specific_annotations(pod, errors);
+}
+
 /// `validatePodMetadataAndSpec`
 pub(super) fn validate_pod_metadata_and_spec(pod: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta(pod, true, &names::name_is_dns_subdomain);
+    validate_pod_specific_annotations(pod, &mut errors);
     let spec = pod.get("spec").unwrap_or(&Json::Null);
     pod_spec::validate_pod_spec(spec, "spec", &mut errors);
     errors
@@ -304,6 +332,7 @@ pub(super) fn validate_pod_metadata_and_spec(pod: &Json) -> ErrorList {
 fn validate_pod_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(pod, old);
     errors.extend(validate_pod_metadata_and_spec(pod));
+    validate_pod_specific_annotation_updates(pod, old, &mut errors);
     for list in ["containers", "initContainers"] {
         let (new, old) = (
             json::list(pod, &["spec", list]),
@@ -487,6 +516,32 @@ mod tests {
         default_priority(&mut pod);
         Pods.prepare_for_create(&context(), &mut pod);
         pod
+    }
+
+    #[test]
+    fn init_containers_that_end_are_not_probed_and_mirror_pods_stay_so() {
+        let probe = json!({"tcpSocket": {"port": 80}});
+        let mut own = pod();
+        let init = json!([{"name": "i", "image": "i:1", "startupProbe": probe}]);
+        json::set(&mut own, &["spec", "initContainers"], init);
+        Pods.default(&mut own);
+        let refused = |own: &Json| validate_pod_metadata_and_spec(own).len();
+        assert_eq!(refused(&own), 1);
+        own["spec"]["initContainers"][0]["restartPolicy"] = "Always".into();
+        assert_eq!(refused(&own), 0);
+
+        let mut mirror = own.clone();
+        json::set(&mut mirror, &MIRROR, "hash");
+        assert_eq!(refused(&mirror), 1, "it has no node");
+        let update = |new: &Json, old: &Json| {
+            let mut errors = ErrorList::default();
+            validate_pod_specific_annotation_updates(new, old, &mut errors);
+            errors.len()
+        };
+        json::set(&mut mirror, &["spec", "nodeName"], "n1");
+        assert_eq!(update(&mirror, &mirror), 0);
+        assert_eq!(update(&mirror, &own), 1);
+        assert_eq!(update(&own, &mirror), 1);
     }
 
     #[test]

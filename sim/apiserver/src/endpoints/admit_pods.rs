@@ -14,6 +14,8 @@ use crate::options::{ListOptions, StoreError};
 use crate::registry::generate_name;
 use crate::server::Config;
 
+/// `MirrorPodAnnotationKey`: such a one stays as its kubelet has made it.
+const MIRROR: [&str; 3] = ["metadata", "annotations", "kubernetes.io/config.mirror"];
 const SERVICE_ACCOUNT: [&str; 2] = ["spec", "serviceAccountName"];
 /// `DefaultAPITokenMountPath`
 const TOKENS: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -63,6 +65,15 @@ async fn service_account(
     namespace: &str,
     pod: &mut Json,
 ) -> Result<(), Status> {
+    if json::at(pod, &MIRROR).is_some() {
+        return match json::text(pod, &SERVICE_ACCOUNT) {
+            "" => Ok(()),
+            _ => Err(forbidden(
+                pod,
+                "a mirror pod may not reference service accounts",
+            )),
+        };
+    }
     if json::text(pod, &SERVICE_ACCOUNT).is_empty() {
         json::set(pod, &SERVICE_ACCOUNT, "default");
     }

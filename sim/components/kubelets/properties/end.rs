@@ -11,10 +11,11 @@ use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 use wavetank_engine::{Check, Stable, World};
 
-use super::safe::containers;
-use crate::component::NEEDED;
-use crate::pod::{self, is_pod_phase_terminal, phase};
+use super::safe::{containers, static_pods};
+use crate::component::{NEEDED, STATIC_PODS};
+use crate::pod::{self, CONFIG_MIRROR, is_mirror_pod, is_pod_phase_terminal, named, phase};
 use crate::runtime::ContainerRuntime;
+use crate::status_manager::all_container_statuses;
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     vec![
@@ -35,6 +36,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
                     gone_pods_do_not_run,
                 ))
             },
+        ),
+        PropertyInfo::new(
+            "mirror-pods-agree",
+            "some time after calm each manifest on the disk of a node has a mirror pod of its hash, which is to stay, and each mirror \
+             pod has its manifest",
+            STATIC_PODS,
+            |settled| Box::new(stable("mirror-pods-agree", settled, mirror_pods_agree)),
         ),
         PropertyInfo::new(
             "pods-say-what-runs",
@@ -65,7 +73,11 @@ fn deleted_pods_go(world: &World) -> Check {
 
 fn gone_pods_do_not_run(world: &World) -> Check {
     let pods = pods(world);
-    let is_gone = |uid: &str| !pods.iter().any(|pod| pod.uid() == uid);
+    let manifests: Vec<Object> = static_pods(world).collect();
+    let is_gone = |uid: &str| {
+        let mut all = pods.iter().copied().chain(&manifests);
+        !all.any(|pod| pod.uid() == uid)
+    };
     match containers(world).find(|own| own.is_running() && is_gone(&own.pod.uid)) {
         None => Check::Held,
         Some(own) => {
@@ -79,29 +91,50 @@ fn gone_pods_do_not_run(world: &World) -> Check {
     }
 }
 
+/// The UID under which a pod runs: that of its static pod, if it is a mirror pod.
+fn runs_as(pod: &Object) -> &str {
+    pod::annotation(pod, CONFIG_MIRROR).unwrap_or(pod.uid())
+}
+
 /// What is wrong with a pod that is to run for ever.
 fn wrong(world: &World, pod: &Object) -> Option<String> {
     let status = pod::status(pod);
     let own: Vec<_> = containers(world)
-        .filter(|own| *own.pod.uid == *pod.uid())
+        .filter(|own| *own.pod.uid == *runs_as(pod) && own.is_running())
         .collect();
-    let Some(running) = own.iter().find(|own| own.is_running()) else {
-        return Some("does not run".to_owned());
-    };
+    let told = all_container_statuses(status);
+    let mut is_well = true;
+    for spec in pod::lasting_containers(pod) {
+        let Some(running) = own.iter().find(|own| own.name == spec.name) else {
+            return Some(format!("does not run {}", spec.name));
+        };
+        is_well &= running.is_well;
+        let told = named(&told, &spec.name);
+        if told.is_none_or(|told| json::at(told, &["state", "running"]).is_none()) {
+            return Some(format!("runs {}, and does not say so", spec.name));
+        }
+    }
     if phase(status) != "Running" {
         return Some(format!("runs, and says that it is {}", phase(status)));
     }
-    let ready = pod::condition(status, "Ready").is_some_and(|own| own["status"] == "True");
-    if ready != running.is_well {
-        return Some(format!("says that its readiness is {ready}, and it is not"));
+    let is = |kind| pod::condition(status, kind).is_some_and(|own| own["status"] == "True");
+    if is("Ready") != is_well {
+        return Some(format!(
+            "says that its readiness is {}, and it is not",
+            is("Ready")
+        ));
     }
+    if !is("Initialized") {
+        return Some("runs, and says that it is not initialized".to_owned());
+    }
+    let running = own.first()?;
     let mut all = world
         .processes()
         .filter_map(|process| world.process::<ContainerRuntime>(process));
     let sandbox = all.find_map(|own| {
         own.sandboxes
             .iter()
-            .find(|own| own.id == running.sandbox && *own.pod.uid == *pod.uid())
+            .find(|own| own.id == running.sandbox && own.pod.uid == running.pod.uid)
     });
     let address = sandbox
         .and_then(|own| own.address.as_deref())
@@ -113,10 +146,12 @@ fn wrong(world: &World, pod: &Object) -> Option<String> {
 fn pods_say_what_runs(world: &World) -> Check {
     let mut checked = Check::Idle;
     for pod in pods(world) {
-        let specs = pod::containers(pod);
-        let is_task = specs
+        let is_task = pod::containers(pod)
             .iter()
-            .any(|own| [TASK, FAILING_TASK].contains(&&*own.image));
+            .any(|own| [TASK, FAILING_TASK].contains(&&*own.image))
+            || pod::init_containers(pod)
+                .iter()
+                .any(|own| *own.image == *FAILING_TASK);
         let is_over = is_pod_phase_terminal(phase(pod::status(pod)));
         if is_task || is_over || pod.is_being_deleted() {
             continue;
@@ -128,4 +163,35 @@ fn pods_say_what_runs(world: &World) -> Check {
         }
     }
     checked
+}
+
+fn mirror_pods_agree(world: &World) -> Check {
+    let manifests: Vec<Object> = static_pods(world).collect();
+    let mut mirrors = pods(world);
+    mirrors.retain(|pod| is_mirror_pod(pod));
+    let is_of = |mirror: &Object, pod: &Object| {
+        mirror.name() == pod.name() && pod::annotation(mirror, CONFIG_MIRROR) == Some(pod.uid())
+    };
+    for pod in &manifests {
+        let mut found = mirrors.iter().filter(|mirror| is_of(mirror, pod));
+        if !found.any(|mirror| !mirror.is_being_deleted()) {
+            let name = pod.name();
+            let message = format!("the static pod {name} ({}) has no mirror pod", pod.uid());
+            return violated("pod", name, message);
+        }
+    }
+    for mirror in &mirrors {
+        if !manifests.iter().any(|pod| is_of(mirror, pod)) {
+            let name = mirror.name();
+            return violated(
+                "pod",
+                name,
+                format!("the mirror pod {name} has no manifest"),
+            );
+        }
+    }
+    match manifests.is_empty() {
+        true => Check::Idle,
+        false => Check::Held,
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wavetank_api::Object;
+use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::PODS;
-use wavetank_api::{Object, json};
 use wavetank_component::PropertyInfo;
 use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, violated};
@@ -12,10 +13,12 @@ use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
 use super::USED;
 use crate::component::NEEDED;
-use crate::notes::{DeletesByForce, Exits, KillsContainer, MakesSandbox, Starts};
-use crate::pod::{self, is_pod_phase_terminal, phase};
+use crate::kubelet::Kubelet;
+use crate::notes::{DeletesByForce, Exits, KillsContainer, MakesSandbox, Prunes, Starts};
+use crate::pod::{self, is_mirror_pod, is_pod_phase_terminal, phase};
 use crate::runtime::ContainerRuntime;
-use crate::runtime::cri::{Container, Id, Uid};
+use crate::runtime::cri::{Container, Id, PodRef, Uid};
+use crate::status_manager::all_container_statuses;
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     let force = |name, about, check: Judge| {
@@ -129,11 +132,24 @@ fn changed(note: &Note) -> impl Iterator<Item = (Option<&Object>, Option<&Object
     })
 }
 
-fn stored<'a>(world: &'a World, own: &crate::runtime::cri::PodRef) -> Option<&'a Object> {
+fn stored<'a>(world: &'a World, own: &PodRef) -> Option<&'a Object> {
     let found = ClusterView(world).get(&PODS.key(&own.namespace, &own.name));
     found
         .map(|own| &own.value)
         .filter(|pod| *pod.uid() == *own.uid)
+}
+
+/// The pod of this UID: one of the API, or that of a manifest.
+pub(super) fn spec_of(world: &World, own: &PodRef) -> Option<Object> {
+    let found = stored(world, own).cloned();
+    found.or_else(|| static_pods(world).find(|pod| *pod.uid() == *own.uid))
+}
+
+/// The static pods that the manifests on all nodes mean.
+pub(super) fn static_pods(world: &World) -> impl Iterator<Item = Object> {
+    let all = world.processes().collect::<Vec<_>>().into_iter();
+    let all = all.filter_map(|process| world.process::<Kubelet>(process));
+    all.flat_map(Kubelet::static_pods)
 }
 
 type Judge = fn(&World, &Note, &BTreeSet<Uid>) -> Check;
@@ -167,13 +183,19 @@ impl Property for Unforced {
 }
 
 fn runs_once(world: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
-    let Some(Starts { container, pod, .. }) = note.body.get() else {
+    let Some(Starts {
+        container,
+        pod,
+        name,
+    }) = note.body.get()
+    else {
         return Check::Idle;
     };
     if forced.contains(&pod.uid) {
         return Check::Idle;
     }
-    let is_other = |own: &&Container| own.id != *container || own.pod.uid != pod.uid;
+    let is_other =
+        |own: &&Container| own.pod.uid != pod.uid || (own.id != *container && own.name == *name);
     let same = |own: &&Container| own.pod.name == pod.name && own.pod.namespace == pod.namespace;
     let mut others = running(world).filter(is_other).filter(same);
     match others.find(|own| !forced.contains(&own.pod.uid)) {
@@ -217,6 +239,10 @@ fn was_to_go(_: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
         let (Some(before), None) = (before, now) else {
             continue;
         };
+        // Those of static pods are their kubelet's.
+        if is_mirror_pod(before) {
+            continue;
+        }
         checked = Check::Held;
         // Those that have ended, or were bound to no node, go at once when a user asks for it.
         let at_once =
@@ -308,21 +334,36 @@ fn probed_and_ready(note: &Note) -> Vec<&Object> {
         now.filter(|own| is_ready(own) && !before.is_some_and(is_ready))
     });
     let is_probed = |pod: &&Object| {
-        pod::containers(pod)
+        pod::lasting_containers(pod)
             .iter()
             .any(|own| own.readiness.is_some())
     };
     all.filter(is_probed).collect()
 }
 
-/// The container of this pod that no readiness probe has reached.
+/// The containers that a status tells of, by their names in the pod.
+fn told_ids(pod: &Object) -> Vec<(Json, String)> {
+    let all = all_container_statuses(pod::status(pod)).into_iter();
+    let told = all.filter_map(|own| {
+        let id = json::text(&own, &["containerID"]).strip_prefix("containerd://")?;
+        let id = id.to_owned();
+        Some((own, id))
+    });
+    told.collect()
+}
+
+/// A container of this pod that has a readiness probe, and that none has reached.
 fn unprobed<'a>(world: &'a World, pod: &Object) -> Option<&'a Container> {
-    let statuses = json::list(pod::status(pod), &["containerStatuses"]).iter();
-    let told =
-        statuses.filter_map(|own| json::text(own, &["containerID"]).strip_prefix("containerd://"));
-    let told: Vec<&str> = told.collect();
-    let is_it = |own: &&Container| *own.pod.uid == *pod.uid() && told.contains(&&*own.id);
-    containers(world).find(is_it).filter(|own| !own.was_probed)
+    let specs = pod::lasting_containers(pod);
+    let probed = |own: &&Container| {
+        let mut specs = specs.iter().filter(|spec| spec.name == own.name);
+        specs.any(|spec| spec.readiness.is_some())
+    };
+    let told = told_ids(pod);
+    let is_it =
+        |own: &&Container| *own.pod.uid == *pod.uid() && told.iter().any(|(_, id)| **id == *own.id);
+    let mut all = containers(world).filter(is_it).filter(probed);
+    all.find(|own| !own.was_probed)
 }
 
 fn ready_were_probed(world: &World, note: &Note) -> Check {
@@ -341,17 +382,16 @@ fn ready_were_probed(world: &World, note: &Note) -> Check {
     checked
 }
 
-/// The containers that a status tells to be started, by their names at the runtime.
-fn told_started(status: &json::Json) -> impl Iterator<Item = (&str, &str)> {
-    let all = json::list(status, &["containerStatuses"]).iter();
-    all.filter(|own| own["started"] == true).filter_map(|own| {
-        let id = json::text(own, &["containerID"]).strip_prefix("containerd://")?;
-        Some((json::text(own, &["name"]), id))
-    })
+/// The containers that a status tells to be started, and their names at the runtime.
+fn told_started(pod: &Object) -> Vec<(String, String)> {
+    let all = told_ids(pod).into_iter();
+    let all = all.filter(|(own, _)| own["started"] == true);
+    all.map(|(own, id)| (json::text(&own, &["name"]).to_owned(), id))
+        .collect()
 }
 
 fn has_startup_probe(pod: &Object, name: &str) -> bool {
-    let specs = pod::containers(pod);
+    let specs = pod::lasting_containers(pod);
     let mut specs = specs.iter().filter(|own| *own.name == *name);
     specs.any(|own| own.startup.is_some())
 }
@@ -362,10 +402,10 @@ fn started_were_probed(world: &World, note: &Note) -> Check {
         let Some(now) = now.filter(|own| !own.is_being_deleted()) else {
             continue;
         };
-        let before: Vec<_> = before
-            .map(|own| told_started(pod::status(own)).collect())
-            .unwrap_or_default();
-        let new = told_started(pod::status(now)).filter(|own| !before.contains(own));
+        let before = before.map(told_started).unwrap_or_default();
+        let new = told_started(now)
+            .into_iter()
+            .filter(|own| !before.contains(own));
         for (name, id) in new.filter(|(name, _)| has_startup_probe(now, name)) {
             let is_it = |own: &&Container| *own.id == *id && *own.pod.uid == *now.uid();
             let Some(own) = containers(world).find(is_it) else {
@@ -464,6 +504,25 @@ struct RestartsAreBackedOff {
     known: BTreeMap<(ProcId, Uid, Id), Known>,
 }
 
+impl RestartsAreBackedOff {
+    /// What is removed has not been there for a kubelet: what somebody removes, all init containers before a new sandbox, and all
+    /// containers of a static pod that is made anew.
+    fn forget(&mut self, world: &World, note: &Note) {
+        let all = self.known.iter_mut();
+        let forget = |own: &mut Known| (own.ended, own.starts) = (None, 0);
+        if let Some(Prunes { pod, name, .. }) = note.body.get() {
+            let those = all.filter(|((_, uid, own), _)| *uid == pod.uid && own == name);
+            those.for_each(|(_, own)| forget(own));
+        } else if let Some(MakesSandbox(pod)) = note.body.get() {
+            let regular = stored(world, pod).map_or(Vec::new(), pod::containers);
+            let those = all.filter(|((_, uid, own), _)| {
+                *uid == pod.uid && !regular.iter().any(|spec| spec.name == *own)
+            });
+            those.for_each(|(_, own)| forget(own));
+        }
+    }
+}
+
 impl Property for RestartsAreBackedOff {
     fn name(&self) -> &'static str {
         "restarts-are-backed-off"
@@ -472,12 +531,15 @@ impl Property for RestartsAreBackedOff {
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
         let concerned = note.body.get::<Starts>().is_some()
             || note.body.get::<Exits>().is_some()
-            || note.body.get::<KillsContainer>().is_some();
+            || note.body.get::<KillsContainer>().is_some()
+            || note.body.get::<Prunes>().is_some()
+            || note.body.get::<MakesSandbox>().is_some();
         (!concerned).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let now = world.now();
+        self.forget(world, note);
         if let Some(KillsContainer { pod, name, .. }) = note.body.get() {
             let those = self.known.iter_mut();
             let those = those.filter(|((_, uid, own), _)| *uid == pod.uid && own == name);

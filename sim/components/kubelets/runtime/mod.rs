@@ -16,13 +16,17 @@ use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Reboot;
-use crate::notes::{Exits, MakesSandbox, Rebooted, Starts};
+use crate::notes::{Exits, MakesSandbox, Prunes, Rebooted, Starts};
 use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
 
 /// Containers of this image do not heed SIGTERM.
 pub const STUBBORN: &str = "image:stubborn";
 /// The probes of containers of this image fail until they have run for a while.
 pub const SLOW: &str = "image:slow";
+/// What an init container runs: it succeeds soon; or only when it is started again.
+pub const INIT: &str = "init:ok";
+/// The other one of these.
+pub const FLAKY_INIT: &str = "init:flaky";
 
 const SERVE: Name = Name::new("serve-cri");
 const TERM: Name = Name::new("terminate-container");
@@ -30,12 +34,14 @@ const RUN_OUT: Name = Name::new("container-runs-out");
 const FAIL: Name = Name::new("fail-container");
 const UNWELL: Name = Name::new("container-is-unwell");
 const REBOOT: Name = Name::new("reboot-node");
+const PRUNE: Name = Name::new("prune-containers");
 const CHANGED: Condition = Condition::new("containers-changed", 0);
 
 /// How long a slow one starts up.
 const STARTS_UP: Duration = Duration::from_secs(25);
 /// How long tasks run.
 const TASK_RUNS: Duration = Duration::from_secs(8);
+const INIT_RUNS: Duration = Duration::from_secs(2);
 /// How long it takes to make a sandbox, to pull an image, and to end after SIGTERM: one is drawn.
 const SANDBOX_TAKES: [u64; 4] = [50, 100, 400, 2_500];
 const PULL_TAKES: [u64; 4] = [20, 20, 600, 4_000];
@@ -43,7 +49,7 @@ const TERM_TAKES: [u64; 4] = [30, 200, 1_500, 6_000];
 /// How long a node is down that starts anew, and how long a container is not well, in seconds.
 const UNWELL_FOR: [u64; 3] = [4, 20, 40];
 /// The exit codes of SIGTERM, SIGKILL, a container that fails, and one whose node went down.
-const TERMINATED: i64 = 143;
+pub(crate) const TERMINATED: i64 = 143;
 const KILLED: i64 = 137;
 const CODES: [i64; 3] = [1, 0, 42];
 const NODE_WENT_DOWN: i64 = 255;
@@ -241,13 +247,27 @@ impl ContainerRuntime {
         running.map(|own| own.id.clone()).collect()
     }
 
-    /// What a task's exit code is; none of what runs for ever.
-    fn ends_with(image: &str) -> Option<i64> {
-        match image {
-            TASK => Some(0),
-            FAILING_TASK => Some(1),
+    /// How long a task runs and what its exit code is; none of what runs for ever.
+    fn ends_with(own: &Container) -> Option<(Duration, i64)> {
+        match &*own.image {
+            TASK => Some((TASK_RUNS, 0)),
+            FAILING_TASK => Some((TASK_RUNS, 1)),
+            INIT => Some((INIT_RUNS, 0)),
+            FLAKY_INIT => Some((INIT_RUNS, i64::from(own.restarts == 0))),
             _ => None,
         }
+    }
+
+    /// Removes init containers that have succeeded, as somebody does who cleans up a node by hand.
+    fn prune(&mut self) -> Vec<Container> {
+        let is_over = |own: &Container| {
+            let is_init = [INIT, FLAKY_INIT].contains(&&*own.image);
+            is_init && matches!(own.state, State::Exited { code: 0, .. })
+        };
+        let gone = self.containers.iter().filter(|own| is_over(own));
+        let gone = gone.cloned().collect();
+        self.containers.retain(|own| !is_over(own));
+        gone
     }
 }
 
@@ -358,8 +378,8 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
             let Some(own) = started else {
                 return Answer::Failed("the container cannot be started");
             };
-            if ContainerRuntime::ends_with(&own.image).is_some() {
-                rx.arm(Timer::new(RUN_OUT, own.number), TASK_RUNS);
+            if let Some((runs, _)) = ContainerRuntime::ends_with(&own) {
+                rx.arm(Timer::new(RUN_OUT, own.number), runs);
             }
             rx.note(Starts {
                 container: own.id,
@@ -394,7 +414,7 @@ async fn serve(rx: Rx, caller: Caller, ask: Ask) -> Outcome {
 async fn run_out(rx: Rx, number: u64) -> Outcome {
     let found = rx.process(|own: &mut ContainerRuntime| {
         let found = own.containers.iter().find(|own| own.number == number);
-        found.and_then(|own| Some((own.id.clone(), ContainerRuntime::ends_with(&own.image)?)))
+        found.and_then(|own| Some((own.id.clone(), ContainerRuntime::ends_with(own)?.1)))
     });
     if let Some((id, code)) = found {
         end(rx, &id, code);
@@ -436,6 +456,18 @@ async fn be_unwell(rx: Rx) -> Outcome {
     Outcome::Done
 }
 
+async fn prune(rx: Rx) -> Outcome {
+    for own in rx.process(ContainerRuntime::prune) {
+        rx.note(Prunes {
+            container: own.id,
+            pod: own.pod,
+            name: own.name,
+        });
+    }
+    rx.broadcast(CHANGED);
+    Outcome::Done
+}
+
 /// The node starts anew: nothing runs any more, sandboxes are gone, and so is what the kubelet knew.
 async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
     let now = rx.clock();
@@ -470,8 +502,8 @@ impl Process for ContainerRuntime {
             own.is_well = true;
         }
         for own in self.containers.iter().filter(|own| own.is_running()) {
-            if ContainerRuntime::ends_with(&own.image).is_some() {
-                cx.arm(Timer::new(RUN_OUT, own.number), TASK_RUNS);
+            if let Some((runs, _)) = ContainerRuntime::ends_with(own) {
+                cx.arm(Timer::new(RUN_OUT, own.number), runs);
             }
         }
         if self.defects.has(KubeletDefect::AddressesAreForgotten) {
@@ -488,13 +520,18 @@ impl Process for ContainerRuntime {
         cx.spawn(Task::new(RUN_OUT, timer.arg));
     }
 
-    /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew.
+    /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew; `prune`:
+    /// init containers that have succeeded are removed.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
         let task = match what {
             "fail" => FAIL,
             "unwell" => UNWELL,
             "reboot" => REBOOT,
-            _ => return Err(format!("knows `fail`, `unwell` and `reboot`, not `{what}`")),
+            "prune" => PRUNE,
+            _ => {
+                let known = "`fail`, `unwell`, `reboot` and `prune`";
+                return Err(format!("knows {known}, not `{what}`"));
+            }
         };
         cx.spawn(Task::new(task, ()));
         Ok(())
@@ -520,6 +557,9 @@ impl Process for ContainerRuntime {
         }
         if kind == UNWELL {
             return Box::pin(be_unwell(rx));
+        }
+        if kind == PRUNE {
+            return Box::pin(prune(rx));
         }
         Box::pin(reboot(rx, self.kubelet))
     }

@@ -56,7 +56,19 @@ fn a_version_follows_where_something_has_changed_or_is_to_be_written() {
     let running = json!({"phase": "Running", "conditions": [condition("Ready", "True")]});
     let next = |cached: Option<&Versioned>, status: &Json, force| {
         let now = "2000-01-01T00:01:00Z";
-        next_version(&own, cached.cloned(), status.clone(), now, force, force)
+        {
+            let shown = pod::status(&own);
+            let flags = (force, force);
+            next_version(
+                Set::NONE,
+                &own,
+                shown,
+                cached.cloned(),
+                status.clone(),
+                now,
+                flags,
+            )
+        }
     };
     let first = next(None, &running, false).expect("it is new");
     assert_eq!((first.version, first.is_finished), (1, false));
@@ -86,8 +98,9 @@ fn a_container_that_has_ended_for_good_does_not_run_again() {
     let of = |state: Json| json!({"containerStatuses": [{"name": "main", "state": state}]});
     let running = of(json!({"running": {}}));
     let ended = |code: i64| of(json!({"terminated": {"exitCode": code}}));
-    let may =
-        |policy, old: &Json, new: &Json| check_container_state_transition(&pod(policy), old, new);
+    let may = |policy, old: &Json, new: &Json| {
+        check_container_state_transition(Set::NONE, &pod(policy), old, new)
+    };
     assert!(!may("Never", &ended(1), &running));
     assert!(!may("OnFailure", &ended(0), &running));
     assert!(may("OnFailure", &ended(1), &running));

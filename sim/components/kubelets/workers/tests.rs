@@ -65,7 +65,10 @@ fn an_orphan_that_never_began_goes_at_once() {
     assert!(removed && told.is_none());
 
     update(&mut own, UpdateType::Create, &pod("Pending", None, 30));
-    own.start_pod_sync(&uid()).expect("there is work");
+    assert!(matches!(
+        own.start_pod_sync(&uid(), Set::NONE),
+        Started::Work(..)
+    ));
     let (removed, told, _) = own.remove_terminated_worker(&uid(), true);
     assert!(!removed && told.is_some(), "it is to be stopped first");
     assert_eq!(state(&own), WorkerState::Terminating);
@@ -115,7 +118,7 @@ proptest! {
                     update(&mut own, kind, &pod(phase, deletion, grace));
                 }
                 Event::Begins => {
-                    own.start_pod_sync(&uid());
+                    own.start_pod_sync(&uid(), Set::NONE);
                 }
                 Event::HasTerminated => {
                     for status in own.statuses.values_mut().filter(|own| own.terminating) {

@@ -1,0 +1,89 @@
+//! Who changes the manifests on the disk of a node in a scenario: a few files appear, change and vanish.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use wavetank_components::users::{named, text};
+use wavetank_engine::{Name, Outcome, Rx};
+
+use crate::config_file::{change, manifest};
+use crate::runtime::STUBBORN;
+use crate::shapes::Shape;
+
+pub(crate) const CHANGE: Name = Name::new("change-manifest");
+
+/// Names of files and pods.
+pub(crate) const FILES: [&str; 2] = ["web", "db"];
+const IMAGES: [&str; 3] = ["image:1", "image:2", STUBBORN];
+const INITS: [&str; 6] = ["none", "none", "one", "flaky", "two", "both"];
+const GRACES: [i64; 2] = [4, 20];
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum What {
+    Write,
+    Remove,
+}
+
+/// How often each is drawn.
+const DRAWN: [What; 3] = [What::Write, What::Write, What::Remove];
+
+/// What is to be done; what is not said is drawn.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Order {
+    what: Option<What>,
+    file: Option<String>,
+    image: Option<String>,
+    init: Option<String>,
+    grace: Option<i64>,
+}
+
+impl Order {
+    /// `manifest {what?, file?, image?, init?, grace?}`
+    pub(crate) fn new(args: &Json) -> Result<Order, String> {
+        Ok(Order {
+            what: named(
+                args,
+                "what",
+                &[("write", What::Write), ("remove", What::Remove)],
+            )?,
+            file: text(args, "file"),
+            image: text(args, "image"),
+            init: text(args, "init"),
+            grace: args["grace"].as_i64(),
+        })
+    }
+}
+
+async fn one_of<T: Clone>(rx: Rx, asked: Option<T>, all: &[T]) -> T {
+    match asked {
+        Some(asked) => asked,
+        None => all[rx.choose(all.len() as u64).await as usize].clone(),
+    }
+}
+
+async fn text_of(rx: Rx, asked: Option<String>, all: &[&str]) -> String {
+    match asked {
+        Some(asked) => asked,
+        None => one_of(rx, None, all).await.to_owned(),
+    }
+}
+
+/// Does it.
+pub(crate) async fn run(rx: Rx, order: Order) -> Outcome {
+    let what = one_of(rx, order.what, &DRAWN).await;
+    let name = text_of(rx, order.file, &FILES).await;
+    let file: Arc<str> = format!("{name}.yaml").into();
+    if what == What::Remove {
+        change(rx, &file, None);
+        return Outcome::Done;
+    }
+    let shape = Shape {
+        image: text_of(rx, order.image, &IMAGES).await,
+        policy: "Always".to_owned(),
+        grace: one_of(rx, order.grace, &GRACES).await,
+        probes: "none".to_owned(),
+        init: text_of(rx, order.init, &INITS).await,
+    };
+    change(rx, &file, Some(manifest(&name, shape.spec())));
+    Outcome::Done
+}
