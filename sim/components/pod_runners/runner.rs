@@ -47,6 +47,12 @@ fn is_ready(pod: &Json) -> bool {
     ready.any(|condition| condition["status"] == "True")
 }
 
+/// Does it say what it requests? Only who measures what pods use asks when one began.
+fn is_measured(pod: &Json) -> bool {
+    let mut all = json::list(pod, &["spec", "containers"]).iter();
+    all.any(|own| json::at(own, &["resources", "requests"]).is_some())
+}
+
 /// What is to be done to a pod, if anything is.
 fn step(pod: &Stored) -> Option<Step> {
     let json = pod.object.json();
@@ -183,6 +189,10 @@ impl PodRunner {
         }));
         object["status"]["phase"] = phase.into();
         object["status"]["conditions"] = conditions.into();
+        let is_started = json::at(&object, &["status", "startTime"]).is_some();
+        if !is_started && is_measured(&object) {
+            object["status"]["startTime"] = Stamp::of(rx.clock()).seconds().into();
+        }
         let path = PODS.path(pod.object.namespace(), pod.object.name());
         let put = Request::new(Method::Put, format!("{path}/status"));
         self.ask(rx, put.with(object)).await;
