@@ -1,5 +1,5 @@
-//! What pods use. The load on an `app` is spread evenly over its pods that are ready and are not to go. A pod that is not ready
-//! is busy with itself while it is young, and uses nothing later. Pure.
+//! What pods use. The load on an `app` is spread evenly over its pods that are ready and are not to go. A pod that was not ready
+//! yet is busy with itself; all others use nothing. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,8 +10,6 @@ use wavetank_api::{Json, Stamp, Stored, json};
 
 /// A pod that begins uses so many times of what it requests.
 const BUSY: i64 = 2;
-/// So long it is young, in seconds.
-const YOUNG: i64 = 150;
 /// Thousandths of a byte in a mebibyte.
 const MILLI_IN_MEBI: i64 = 1024 * 1024 * 1000;
 
@@ -80,8 +78,8 @@ pub(super) fn measure(
                 let (load, over) = (load_of(load, app(json)), serving[app(json)]);
                 (load / over, load.saturating_mul(MILLI_IN_MEBI) / over)
             }
-            false if pod.object.is_being_deleted() || !is_young(json, now) => (0, 0),
-            false => (BUSY * request(json), 0),
+            false if is_beginning(pod) => (BUSY * request(json), 0),
+            false => (0, 0),
         };
         let name: Arc<str> = pod.object.name().into();
         let sample = PodMetrics {
@@ -95,9 +93,16 @@ pub(super) fn measure(
     measured.map(sample).collect()
 }
 
-fn is_young(pod: &Json, now: Stamp) -> bool {
-    let started = Stamp::parse(json::text(pod, &["status", "startTime"]));
-    started.is_some_and(|started| now < started.plus_seconds(YOUNG))
+/// Was it never ready?
+fn is_beginning(pod: &Stored) -> bool {
+    let json = pod.object.json();
+    let started = json::text(json, &["status", "startTime"]);
+    let mut all = json::list(json, &["status", "conditions"]).iter();
+    let is_unready = all.any(|own| {
+        let changed = json::text(own, &["lastTransitionTime"]);
+        own["type"] == "Ready" && own["status"] == "False" && changed == started
+    });
+    is_unready && !pod.object.is_being_deleted()
 }
 
 #[cfg(test)]
@@ -106,15 +111,15 @@ mod tests {
     use serde_json::json;
     use wavetank_api::Object;
 
-    fn pod(name: &str, ready: &str, started: &str) -> Stored {
+    fn pod(name: &str, ready: &str, changed: &str) -> Stored {
         Stored {
             resource_version: 1,
             object: Object::new(json!({
                 "metadata": {"name": name, "uid": name, "labels": {"app": "web"}},
                 "spec": {"containers": [{"resources": {"requests": {"cpu": "100m"}}}]},
                 "status": {
-                    "phase": "Running", "startTime": started,
-                    "conditions": [{"type": "Ready", "status": ready}],
+                    "phase": "Running", "startTime": "2026-01-01T00:09:00Z",
+                    "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": changed}],
                 },
             })),
         }
@@ -123,12 +128,12 @@ mod tests {
     #[test]
     fn load_is_spread_over_those_that_serve() {
         let now = Stamp::parse("2026-01-01T00:10:00Z").expect("an instant");
-        let (old, young) = ("2026-01-01T00:00:00Z", "2026-01-01T00:09:00Z");
+        let (first, later) = ("2026-01-01T00:09:00Z", "2026-01-01T00:09:30Z");
         let pods = [
-            pod("a", "True", old),
-            pod("b", "True", young),
-            pod("c", "False", old),
-            pod("d", "False", young),
+            pod("a", "True", later),
+            pod("b", "True", later),
+            pod("c", "False", later),
+            pod("d", "False", first),
         ];
         let load = json!({"data": {"web": "300"}});
         let mut ran: BTreeSet<Arc<str>> = ["b", "c", "d"].map(Arc::from).into();

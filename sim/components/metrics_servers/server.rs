@@ -74,6 +74,7 @@ impl MetricsServer {
 
     /// One look at all pods. If it fails, what was measured before stays.
     async fn scrape(self, rx: Rx) -> Outcome {
+        let now = Stamp::of(rx.clock());
         let list = Request::new(Method::Get, PODS.path(NAMESPACE, ""));
         let pods = rx.timeout(LIMIT, self.rest.list(rx, list)).await;
         let get = Request::new(Method::Get, CONFIG_MAPS.path(NAMESPACE, LOAD));
@@ -81,7 +82,7 @@ impl MetricsServer {
         let (Some(Ok(pods)), Ok(load)) = (pods, load) else {
             return Outcome::Done;
         };
-        let (pods, now) = (pods.items, Stamp::of(rx.clock()));
+        let pods = pods.items;
         rx.update(&MEASURED, |measured| {
             let load = load.object.json();
             measured.samples = measure(&pods, &measured.ran, load, now, RESOLUTION);

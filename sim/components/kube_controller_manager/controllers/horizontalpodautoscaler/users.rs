@@ -1,26 +1,29 @@
 //! Who uses autoscalers in a scenario: a client that makes workloads and gives them load, makes autoscalers for them, changes
 //! bounds, metrics and behavior of these, has them scale something else, deletes them and makes them anew, and sets replicas by
-//! hand. It writes down what it sets by hand, so that properties know who scaled. Two workloads have pods that say what they
-//! request; a third one is never made.
+//! hand. It writes down what it sets by hand, so that properties know who scaled. Pods say what they request of the processor, and
+//! nothing of memory.
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{AUTOSCALERS, CONFIG_MAPS, DEPLOYMENTS, REPLICA_SETS};
 use wavetank_api::{Method, Request, Resource, Stamp, json};
 use wavetank_components::metrics_servers::LOAD;
+use wavetank_components::pod_runners::SLOW;
 use wavetank_components::users::{Client, NAMESPACE, Use, named, selected_template, text};
 use wavetank_engine::Name;
 
 /// The annotation that says when somebody set replicas by hand.
 pub(super) const BY_HAND: &str = "scaled-by-hand";
 
-/// What is scaled: the first two are made.
-pub(super) const TARGETS: [&str; 3] = ["web0", "web1", "web9"];
+/// What is scaled: the last one is never made.
+pub(super) const TARGETS: [&str; 4] = ["web0", "web1", "web2", "web9"];
+const MADE: u64 = 3;
+const ALL_TARGETS: u64 = 4;
 const AUTOSCALERS_USED: u64 = 3;
 /// What pods request of the processor, in thousandths.
 pub(super) const REQUEST: i64 = 100;
 const LOADS: [i64; 7] = [0, 40, 90, 150, 260, 380, 520];
 const BOUNDS: [(i64, i64); 5] = [(1, 4), (1, 8), (2, 6), (3, 8), (5, 8)];
-const SIZES: [i64; 6] = [0, 0, 1, 3, 5, 8];
+const SIZES: [i64; 8] = [0, 0, 1, 2, 3, 4, 6, 8];
 
 /// What a user does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,7 +54,8 @@ const ALL: [(&str, What); 10] = [
 ];
 
 /// How often each is drawn.
-const DRAWN: [What; 14] = [
+const DRAWN: [What; 15] = [
+    What::Make,
     What::Make,
     What::Load,
     What::Load,
@@ -150,7 +154,7 @@ async fn change(client: &Client, name: &str, what: What, asked: &Asked) {
             client.change(&AUTOSCALERS, name, &["spec", "behavior"], behavior).await;
         }
         What::Retarget => {
-            let target = reference(&target(client, asked, 3).await);
+            let target = reference(&target(client, asked, ALL_TARGETS).await);
             let field = ["spec", "scaleTargetRef"];
             client.change(&AUTOSCALERS, name, &field, target).await;
         }
@@ -159,7 +163,7 @@ async fn change(client: &Client, name: &str, what: What, asked: &Asked) {
 }
 
 async fn create(client: &Client, name: &str, asked: &Asked) {
-    let target = target(client, asked, 2).await;
+    let target = target(client, asked, MADE).await;
     let (min, max) = bounds(client, asked).await;
     let metrics = metrics(client, asked).await;
     let autoscaler = json!({
@@ -186,7 +190,7 @@ async fn target(client: &Client, asked: &Asked, of: u64) -> String {
     }
 }
 
-/// The first is a Deployment, the second a ReplicaSet.
+/// The second is a ReplicaSet, all others are Deployments.
 pub(super) fn resource_of(target: &str) -> &'static Resource {
     match target {
         "web1" => &REPLICA_SETS,
@@ -262,17 +266,17 @@ async fn behavior(client: &Client, asked: &Asked) -> Json {
 
 /// Makes a workload, and the load of all.
 async fn make(client: &Client, asked: &Asked) {
-    let target = target(client, asked, 2).await;
+    let target = target(client, asked, MADE).await;
     let load = json!({
         "apiVersion": CONFIG_MAPS.api_version(),
         "kind": CONFIG_MAPS.kind,
         "metadata": {"name": LOAD, "namespace": NAMESPACE},
-        "data": {"web0": "90", "web1": "90"},
+        "data": {"web0": "90", "web1": "90", "web2": "90"},
     });
     let post = Request::new(Method::Post, CONFIG_MAPS.path(NAMESPACE, ""));
     client.ask(post.with(load)).await;
     let of = resource_of(&target);
-    let (selector, mut template) = selected_template(&target, "image:1");
+    let (selector, mut template) = selected_template(&target, SLOW);
     let requests = json!({"cpu": format!("{REQUEST}m")});
     template["spec"]["containers"][0]["resources"] = json!({ "requests": requests });
     let replicas = client.number(asked.replicas, 5).await;
@@ -287,7 +291,7 @@ async fn make(client: &Client, asked: &Asked) {
 }
 
 async fn set_load(client: &Client, asked: &Asked) {
-    let target = target(client, asked, 2).await;
+    let target = target(client, asked, MADE).await;
     let load = match asked.load {
         Some(load) => load,
         None => client.one_of(&LOADS).await,
@@ -297,7 +301,7 @@ async fn set_load(client: &Client, asked: &Asked) {
 }
 
 async fn scale_by_hand(client: &Client, asked: &Asked) {
-    let target = target(client, asked, 2).await;
+    let target = target(client, asked, MADE).await;
     let replicas = match asked.replicas {
         Some(replicas) => replicas,
         None => client.one_of(&SIZES).await,

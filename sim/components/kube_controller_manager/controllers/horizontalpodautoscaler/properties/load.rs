@@ -18,7 +18,7 @@ use super::spec_of;
 
 /// What was measured may have been asked for so much earlier.
 const MEASURING: Duration = Duration::from_secs(30);
-/// What is older is not looked at: pods that were young then are so no longer.
+/// What was measured longer ago is not looked at.
 const OLD: Duration = Duration::from_secs(90);
 /// Thousandths of a byte in a mebibyte.
 pub(super) const MILLI_IN_MEBI: i64 = 1024 * 1024 * 1000;
