@@ -153,10 +153,7 @@ fn validate_scaling_rules(rules: &Json, at: &str, errors: &mut ErrorList) {
     }
     let policies = json::list(rules, &["policies"]);
     if policies.is_empty() {
-        errors.required(
-            format!("{at}.policies"),
-            "must specify at least one Policy",
-        );
+        errors.required(format!("{at}.policies"), "must specify at least one Policy");
     }
     for (number, policy) in policies.iter().enumerate() {
         validate_scaling_policy(policy, &format!("{at}.policies[{number}]"), errors);
@@ -207,9 +204,7 @@ mod tests {
     #[test]
     fn rules_of_scaling_have_bounds() {
         let policy = json!({"type": "Pods", "value": 1, "periodSeconds": 15});
-        let rules = |window: i64, policies: &[&Json]| {
-            json!({"scaleUp": {"stabilizationWindowSeconds": window, "policies": policies}})
-        };
+        let rules = |window: i64, policies: &[&Json]| json!({"scaleUp": {"stabilizationWindowSeconds": window, "policies": policies}});
         assert!(wrong(json!([]), rules(0, &[&policy])).is_empty());
         let missing = wrong(json!([]), rules(3601, &[]));
         let up = "spec.behavior.scaleUp";
@@ -226,8 +221,7 @@ mod tests {
         let metric = |target: Json| json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
         let good = json!({"type": "Utilization", "averageUtilization": 50});
         assert!(wrong(metric(good), Json::Null).is_empty());
-        let both =
-            json!({"type": "Utilization", "averageUtilization": 50, "averageValue": "100m"});
+        let both = json!({"type": "Utilization", "averageUtilization": 50, "averageValue": "100m"});
         let field = "spec.metrics[0].resource.target.averageValue";
         assert_eq!(wrong(metric(both), Json::Null), [field]);
         let none = wrong(json!([{"type": "Pods"}]), Json::Null);

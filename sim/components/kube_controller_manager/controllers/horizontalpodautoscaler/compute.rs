@@ -108,8 +108,7 @@ impl HorizontalController {
         selectors::put_selector(rx, &look.key, Some(selector.clone()));
         let pods = self.selected(rx, &look.namespace, &selector);
         let pods: Vec<Json> = pods.iter().map(Stored::json).collect();
-        let selecting =
-            selectors::hpas_controlling_pods_under_selector(rx, &look.namespace, &pods);
+        let selecting = selectors::hpas_controlling_pods_under_selector(rx, &look.namespace, &pods);
         if selecting.len() > 1 && !self.defects.has(Bug::AutoscalersSharePods) {
             let all = selecting.join(" ");
             let message =
@@ -144,7 +143,10 @@ impl HorizontalController {
         };
         let mut first_invalid: Option<Unable> = None;
         for spec in &specs {
-            match self.compute_replicas_for_metric(rx, look, spec, &selector).await {
+            match self
+                .compute_replicas_for_metric(rx, look, spec, &selector)
+                .await
+            {
                 Err(why) => {
                     first_invalid.get_or_insert(why);
                     computed.invalid += 1;
@@ -234,7 +236,9 @@ impl HorizontalController {
         let failed = |why: String| format!("failed to get {resource} {of}: {why}");
         let metrics = get_resource_metric(rx, self.metrics_server, resource, selector);
         let metrics = metrics.await.map_err(|why| {
-            failed(format!("unable to get metrics for resource {resource}: {why}"))
+            failed(format!(
+                "unable to get metrics for resource {resource}: {why}"
+            ))
         })?;
         let now = Stamp::of(rx.clock());
         let oldest = metrics.values().map(|metric| metric.timestamp).min();

@@ -25,6 +25,9 @@ const QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "horizontalpodaut
 /// `--horizontal-pod-autoscaler-sync-period`
 pub(super) const RESYNC_PERIOD: Duration = Duration::from_secs(15);
 
+/// `--min-resync-period`
+const MIN_RESYNC_PERIOD: Duration = Duration::from_secs(12 * 3600);
+
 /// Upstream's `HorizontalController`
 #[derive(Debug)]
 pub(super) struct HorizontalController {
@@ -42,6 +45,7 @@ pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controlle
     let pods = cx.informers.informer_for(&PODS).lister();
     let defects = cx.defects.of();
     let mut informer = cx.informers.informer_for(&AUTOSCALERS);
+    informer.resynced(MIN_RESYNC_PERIOD);
     informer.add_event_handler(HandlerSpec {
         resync: Resync::Every(RESYNC_PERIOD),
         on: NotState(Arc::new(move |rx, _, notice| handle(rx, notice, defects))),

@@ -136,6 +136,13 @@ const FIX_SHARED_PODS_STAY: Defect = Defect::fix(
 )
 .fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
 
+const FIX_KNOWN_PODS_COUNT: Defect = Defect::fix(
+    "fix-known-pods-count",
+    "FINDINGS.md, 63",
+    "metrics of pods that are not there any more do not count as pods",
+)
+.fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
+
 defects! {
     /// A mistake in the controller of HorizontalPodAutoscalers, or the fix of one.
     pub enum HorizontalPodAutoscalerDefect in "controllers of HorizontalPodAutoscalers" {
@@ -156,5 +163,6 @@ defects! {
         FixForgetGoneAutoscalers = FIX_FORGET_GONE_AUTOSCALERS,
         FixForgetOldSelectors = FIX_FORGET_OLD_SELECTORS,
         FixSharedPodsStay = FIX_SHARED_PODS_STAY,
+        FixKnownPodsCount = FIX_KNOWN_PODS_COUNT,
     }
 }

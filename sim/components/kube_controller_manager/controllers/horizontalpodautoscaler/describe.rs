@@ -26,8 +26,9 @@ pub(super) fn note(note: &Note) -> Option<Description> {
         return told(text, autoscaler);
     }
     let IsAmbiguous { autoscaler } = note.body.get()?;
-    let text =
-        format!("leaves the pods of the autoscaler {autoscaler} alone, which others select as well");
+    let text = format!(
+        "leaves the pods of the autoscaler {autoscaler} alone, which others select as well"
+    );
     told(text, autoscaler)
 }
 
@@ -49,9 +50,7 @@ pub(super) fn stored(key: &str, value: Option<&Json>) -> Option<Stored> {
         let (current, desired) = (status("currentReplicas"), status("desiredReplicas"));
         let conditions = json::list(own, &["status", "conditions"]).iter();
         let false_ones = conditions.filter(|own| own["status"] == "False");
-        let reasons: Vec<&str> = false_ones
-            .map(|own| json::text(own, &["reason"]))
-            .collect();
+        let reasons: Vec<&str> = false_ones.map(|own| json::text(own, &["reason"])).collect();
         let reasons = reasons.join(", ");
         format!("{min} to {max} of {target}, has {current}, wants {desired} ({reasons})")
     });

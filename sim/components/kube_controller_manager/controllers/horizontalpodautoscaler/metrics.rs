@@ -33,8 +33,7 @@ pub(super) async fn get_resource_metric(
     resource: &str,
     selector: &LabelSelector,
 ) -> Result<PodMetricsInfo, String> {
-    let failed =
-        |why: &str| format!("unable to fetch metrics from resource metrics API: {why}");
+    let failed = |why: &str| format!("unable to fetch metrics from resource metrics API: {why}");
     let Some(server) = server else {
         let why = "the server could not find the requested resource (get pods.metrics.k8s.io)";
         return Err(failed(why));

@@ -112,8 +112,7 @@ const TOO_FEW: Reason = (
     "TooFewReplicas",
     "the desired replica count is less than the minimum replica count",
 );
-const HIGHEST: &str =
-    "recent recommendations were higher than current one, applying the highest recent recommendation";
+const HIGHEST: &str = "recent recommendations were higher than current one, applying the highest recent recommendation";
 const LOWEST: &str =
     "recent recommendations were lower than current one, applying the lowest recent recommendation";
 
@@ -159,7 +158,10 @@ impl<'a> NormalizationArg<'a> {
     pub fn normalize(&self, rx: Rx) -> Normalized {
         let asked = self.desired_replicas;
         let (stabilized, why) = match self.behavior {
-            None => (self.stabilize_recommendation(rx), ("ScaleDownStabilized", HIGHEST)),
+            None => (
+                self.stabilize_recommendation(rx),
+                ("ScaleDownStabilized", HIGHEST),
+            ),
             Some(_) => self.stabilize_recommendation_with_behaviors(rx),
         };
         let (desired, limited) = match self.behavior {
@@ -330,7 +332,11 @@ impl<'a> NormalizationArg<'a> {
                 true => (start as f64 * (1.0 + value as f64 / 100.0)).ceil() as i64,
             }
         });
-        let limit = if rules.selects("Min") { limits.min() } else { limits.max() };
+        let limit = if rules.selects("Min") {
+            limits.min()
+        } else {
+            limits.max()
+        };
         limit.unwrap_or(self.current_replicas)
     }
 
@@ -347,7 +353,11 @@ impl<'a> NormalizationArg<'a> {
                 true => (start as f64 * (1.0 - value as f64 / 100.0)) as i64,
             }
         });
-        let limit = if rules.selects("Min") { limits.max() } else { limits.min() };
+        let limit = if rules.selects("Min") {
+            limits.max()
+        } else {
+            limits.min()
+        };
         limit.unwrap_or(self.current_replicas)
     }
 }

@@ -122,7 +122,9 @@ impl HorizontalController {
                 format!("the HPA controller was unable to get the target's current scale: {why}");
             look.able_to_scale(rx, false, ("FailedGetScale", &message));
             let old = look.status.clone();
-            return self.update_status_if_needed(rx, &old, &look.autoscaler).await;
+            return self
+                .update_status_if_needed(rx, &old, &look.autoscaler)
+                .await;
         }
         let read = "the HPA controller was able to get the target's current scale";
         look.able_to_scale(rx, true, ("SucceededGetScale", read));
@@ -139,18 +141,22 @@ impl HorizontalController {
             Err(Failed { statuses }) => {
                 look.status_of_failure(statuses);
                 let old = look.status.clone();
-                return self.update_status_if_needed(rx, &old, &look.autoscaler).await;
+                return self
+                    .update_status_if_needed(rx, &old, &look.autoscaler)
+                    .await;
             }
         };
         let current = look.current_replicas;
         let rescales = desired != current;
         if rescales {
-            self.rescale(rx, &mut look, desired, statuses.clone()).await?;
+            self.rescale(rx, &mut look, desired, statuses.clone())
+                .await?;
         }
         let rescaled = rescales.then(|| Stamp::of(rx.clock()));
         set_status(&mut look.autoscaler, current, desired, statuses, rescaled);
         let old = look.status.clone();
-        self.update_status_if_needed(rx, &old, &look.autoscaler).await
+        self.update_status_if_needed(rx, &old, &look.autoscaler)
+            .await
     }
 
     /// Reads the scale of what the autoscaler is for (`RESTMappings`, `scaleForResourceMappings`).
@@ -159,7 +165,10 @@ impl HorizontalController {
         let (version, kind) = (look.target("apiVersion"), look.target("kind"));
         let mapping = rest_mapping(rx, &self.rest, version, kind).await;
         let mapping = mapping.map_err(|_| format!("no matches for kind {kind} in {version}"))?;
-        look.path = format!("{}/scale", mapping.path(&look.namespace, look.target("name")));
+        look.path = format!(
+            "{}/scale",
+            mapping.path(&look.namespace, look.target("name"))
+        );
         let get = Request::new(Method::Get, look.path.clone());
         let scale = match self.rest.object(rx, get).await {
             Ok(scale) => scale.json(),
@@ -176,11 +185,7 @@ impl HorizontalController {
     }
 
     /// How many replicas there are to be, and what metrics are, if these were asked.
-    async fn decide(
-        &self,
-        rx: Rx,
-        look: &mut Look,
-    ) -> Result<(i64, Option<Vec<Json>>), Failed> {
+    async fn decide(&self, rx: Rx, look: &mut Look) -> Result<(i64, Option<Vec<Json>>), Failed> {
         let current = look.current_replicas;
         if self.defects.has(Bug::FixForgetOldSelectors) {
             // Only what it selects is of interest.
@@ -229,7 +234,13 @@ impl HorizontalController {
         let is_limited = normalized.desired != normalized.stabilized;
         let now = Stamp::of(rx.clock());
         let autoscaler = &mut look.autoscaler;
-        set_condition(autoscaler, "ScalingLimited", is_limited, normalized.limited, now);
+        set_condition(
+            autoscaler,
+            "ScalingLimited",
+            is_limited,
+            normalized.limited,
+            now,
+        );
         rx.note(Decides {
             autoscaler: look.key.clone(),
             uid: look.uid.clone(),
@@ -272,7 +283,8 @@ impl HorizontalController {
                 look.able_to_scale(rx, false, ("FailedUpdateScale", &message));
                 look.status_of_failure(statuses);
                 let old = look.status.clone();
-                self.update_status_if_needed(rx, &old, &look.autoscaler).await?;
+                self.update_status_if_needed(rx, &old, &look.autoscaler)
+                    .await?;
                 return Err(stopped());
             }
         }
@@ -305,8 +317,8 @@ impl HorizontalController {
                 look.scale = latest.json();
             }
             let replicas = json::number(&look.scale, &["spec", "replicas"]).unwrap_or(0);
-            let is_another = replicas != look.current_replicas
-                && self.defects.has(Bug::FixRescaleWhatWasRead);
+            let is_another =
+                replicas != look.current_replicas && self.defects.has(Bug::FixRescaleWhatWasRead);
             if !failure.is(Reason::Conflict) || step == STEPS || is_another {
                 return Err(failure);
             }

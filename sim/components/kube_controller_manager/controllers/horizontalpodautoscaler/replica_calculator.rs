@@ -157,8 +157,13 @@ impl ReplicaCalculator<'_> {
         if self.pods.is_empty() {
             return Err("no pods returned by selector while calculating replica count".to_owned());
         }
+        if self.defects.has(Bug::FixKnownPodsCount) {
+            let known: BTreeSet<&str> = self.pods.iter().map(|pod| pod.object.name()).collect();
+            metrics.retain(|pod, _| known.contains(&**pod));
+        }
         let grouped = self.group_pods(&metrics);
-        let left_out = |pod: &Arc<str>| grouped.ignored.contains(pod) || grouped.unready.contains(pod);
+        let left_out =
+            |pod: &Arc<str>| grouped.ignored.contains(pod) || grouped.unready.contains(pod);
         metrics.retain(|pod, _| !left_out(pod));
         if metrics.is_empty() {
             let why = "did not receive metrics for targeted pods (pods might be unready)";
@@ -192,14 +197,15 @@ impl ReplicaCalculator<'_> {
             metrics.extend(unready.map(|pod| (pod, self.assumed(0))));
         }
         let (new_ratio, _) = self.usage_ratio(&metrics, &requests)?;
-        let turns = (usage_ratio < 1.0 && new_ratio > 1.0) || (usage_ratio > 1.0 && new_ratio < 1.0);
+        let turns =
+            (usage_ratio < 1.0 && new_ratio > 1.0) || (usage_ratio > 1.0 && new_ratio < 1.0);
         if self.tolerances.is_within(new_ratio) || turns {
             return Ok(calculated);
         }
         let new_replicas = (new_ratio * metrics.len() as f64).ceil() as i64;
         let current = self.current_replicas;
-        let turns =
-            (new_ratio < 1.0 && new_replicas > current) || (new_ratio > 1.0 && new_replicas < current);
+        let turns = (new_ratio < 1.0 && new_replicas > current)
+            || (new_ratio > 1.0 && new_replicas < current);
         if !turns {
             calculated.replicas = new_replicas;
         }
@@ -325,6 +331,15 @@ mod tests {
         assert_eq!(replicas(&pods[..2], &[("a", 10)], none), 2, "b may use all");
         let wrong = none.with(Bug::MissingPodsUseNothing, true);
         assert_eq!(replicas(&pods[..2], &[("a", 10)], wrong), 1);
+    }
+
+    #[test]
+    fn pods_that_are_gone_count_until_they_are_not_measured() {
+        let pods = [pod("a", "Running", "True"), pod("b", "Running", "True")];
+        let used = [("a", 150), ("gone", 0), ("gone-too", 0)];
+        assert_eq!(replicas(&pods, &used, Set::NONE), 6, "finding 63");
+        let right = Set::NONE.with(Bug::FixKnownPodsCount, true);
+        assert_eq!(replicas(&pods, &used, right), 3);
     }
 
     #[test]

@@ -34,7 +34,11 @@ pub(super) fn put_selector(rx: Rx, key: &Item, selector: Option<LabelSelector>) 
 }
 
 /// `hpasControllingPodsUnderSelector`, in the order of their names.
-pub(super) fn hpas_controlling_pods_under_selector(rx: Rx, namespace: &str, pods: &[Json]) -> Vec<Item> {
+pub(super) fn hpas_controlling_pods_under_selector(
+    rx: Rx,
+    namespace: &str,
+    pods: &[Json],
+) -> Vec<Item> {
     rx.look(&HPA_SELECTORS, |all| {
         let is_here = |key: &Item| key.split_once('/').is_some_and(|(own, _)| own == namespace);
         let selects = |selector: &Option<LabelSelector>| {

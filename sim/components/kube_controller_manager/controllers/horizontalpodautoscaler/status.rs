@@ -179,12 +179,33 @@ mod tests {
         let at = |text: &str| Stamp::parse(text).expect("an instant");
         let mut own = json!({});
         let why = ("Reason", "why");
-        set_condition(&mut own, "AbleToScale", true, why, at("2026-01-01T00:00:00Z"));
-        set_condition(&mut own, "AbleToScale", true, why, at("2026-01-01T00:00:15Z"));
+        set_condition(
+            &mut own,
+            "AbleToScale",
+            true,
+            why,
+            at("2026-01-01T00:00:00Z"),
+        );
+        set_condition(
+            &mut own,
+            "AbleToScale",
+            true,
+            why,
+            at("2026-01-01T00:00:15Z"),
+        );
         let first = "2026-01-01T00:00:00Z";
         assert_eq!(own["status"]["conditions"][0]["lastTransitionTime"], first);
-        set_condition(&mut own, "AbleToScale", false, why, at("2026-01-01T00:00:30Z"));
-        assert_eq!(own["status"]["conditions"].as_array().map(Vec::len), Some(1));
+        set_condition(
+            &mut own,
+            "AbleToScale",
+            false,
+            why,
+            at("2026-01-01T00:00:30Z"),
+        );
+        assert_eq!(
+            own["status"]["conditions"].as_array().map(Vec::len),
+            Some(1)
+        );
         assert_ne!(own["status"]["conditions"][0]["lastTransitionTime"], first);
     }
 }

@@ -147,11 +147,15 @@ async fn change(client: &Client, name: &str, what: What, asked: &Asked) {
         }
         What::Measure => {
             let metrics = metrics(client, asked).await;
-            client.change(&AUTOSCALERS, name, &["spec", "metrics"], metrics).await;
+            client
+                .change(&AUTOSCALERS, name, &["spec", "metrics"], metrics)
+                .await;
         }
         What::Behave => {
             let behavior = behavior(client, asked).await;
-            client.change(&AUTOSCALERS, name, &["spec", "behavior"], behavior).await;
+            client
+                .change(&AUTOSCALERS, name, &["spec", "behavior"], behavior)
+                .await;
         }
         What::Retarget => {
             let target = reference(&target(client, asked, ALL_TARGETS).await);
@@ -222,7 +226,10 @@ async fn metrics(client: &Client, asked: &Asked) -> Json {
         0 => json!([resource("cpu", used(50))]),
         1 => json!([resource("cpu", used(80))]),
         2 => json!([resource("cpu", average("60m"))]),
-        3 => json!([resource("memory", average("90Mi")), resource("cpu", used(60))]),
+        3 => json!([
+            resource("memory", average("90Mi")),
+            resource("cpu", used(60))
+        ]),
         // Pods do not say what they request of it.
         4 => json!([resource("cpu", used(50)), resource("memory", used(50))]),
         _ => json!([resource("memory", average("70Mi"))]),
@@ -297,7 +304,9 @@ async fn set_load(client: &Client, asked: &Asked) {
         None => client.one_of(&LOADS).await,
     };
     let field = ["data", &*target];
-    client.change(&CONFIG_MAPS, LOAD, &field, load.to_string().into()).await;
+    client
+        .change(&CONFIG_MAPS, LOAD, &field, load.to_string().into())
+        .await;
 }
 
 async fn scale_by_hand(client: &Client, asked: &Asked) {

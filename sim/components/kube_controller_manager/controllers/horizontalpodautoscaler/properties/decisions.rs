@@ -103,7 +103,8 @@ fn zero_stays(_: &World, note: &Note) -> Check {
                 Some(false) => checked = Check::Held,
                 Some(true) => {
                     let (name, to) = (now.name(), replicas(now.json()));
-                    let message = format!("{name} was scaled to zero by hand, and has {to} replicas now");
+                    let message =
+                        format!("{name} was scaled to zero by hand, and has {to} replicas now");
                     return violated("workload", name, message);
                 }
             }

@@ -196,7 +196,12 @@ fn says_what_is(world: &World, autoscaler: &Object) -> Option<Result<(), String>
 
 pub(super) fn autoscalers_say_what_is(after: Duration) -> Stable {
     let name = "autoscalers-say-what-is";
-    Stable::new(name, after, |_, _| Check::Idle, |world| each(world, says_what_is))
+    Stable::new(
+        name,
+        after,
+        |_, _| Check::Idle,
+        |world| each(world, says_what_is),
+    )
 }
 
 const REST: Rest = Rest {

@@ -28,7 +28,11 @@ pub(super) const MILLI_IN_MEBI: i64 = 1024 * 1024 * 1000;
 pub(super) fn target_and_load(metric: &Json, load: i64) -> Option<(i64, i64)> {
     let is_memory = json::text(metric, &["resource", "name"]) == "memory";
     let target = json::at(metric, &["resource", "target"])?;
-    let load = if is_memory { load * MILLI_IN_MEBI } else { load };
+    let load = if is_memory {
+        load * MILLI_IN_MEBI
+    } else {
+        load
+    };
     match target.get("averageValue").and_then(milli_value) {
         Some(average) => Some((average, load)),
         None if is_memory => None,

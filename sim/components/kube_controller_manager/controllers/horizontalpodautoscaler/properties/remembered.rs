@@ -57,7 +57,10 @@ impl Recommended {
         let window = seconds(down, "stabilizationWindowSeconds");
         let window = window.unwrap_or(Duration::from_secs(WINDOW));
         let cutoff = own.now - window;
-        let cutoff = self.behavior.since.map_or(cutoff, |since| since.max(cutoff));
+        let cutoff = self
+            .behavior
+            .since
+            .map_or(cutoff, |since| since.max(cutoff));
         let recent = self.all.iter().filter(|(at, _)| *at > cutoff);
         let most = recent.map(|(_, own)| *own).max().unwrap_or(0);
         let kept = own.now - Duration::from_secs(WINDOW);
@@ -124,7 +127,11 @@ fn policies(rules: &Json) -> impl Iterator<Item = (bool, i64, Duration)> {
     let all = json::list(rules, &["policies"]).iter();
     all.filter_map(|own| {
         let value = json::number(own, &["value"])?;
-        Some((own["type"] == "Percent", value, seconds(own, "periodSeconds")?))
+        Some((
+            own["type"] == "Percent",
+            value,
+            seconds(own, "periodSeconds")?,
+        ))
     })
 }
 
@@ -141,7 +148,9 @@ impl Scaled {
             match is_percent {
                 false => start + sign * value,
                 // Both round up, but where less than nothing is left.
-                true if up => (start * (100 + value)).div_euclid(100) + i64::from(start * value % 100 != 0),
+                true if up => {
+                    (start * (100 + value)).div_euclid(100) + i64::from(start * value % 100 != 0)
+                }
                 true => start * (100 - value) / 100,
             }
         });
@@ -174,7 +183,8 @@ impl Scaled {
             }
             false => {
                 let limit = self.limit(own, down, false);
-                own.stabilized.max(limit.max(bound("minReplicas").unwrap_or(1)))
+                own.stabilized
+                    .max(limit.max(bound("minReplicas").unwrap_or(1)))
             }
         })
     }
