@@ -81,13 +81,15 @@ fn by_hand(of: &Json) -> &str {
     json::text(of, &["metadata", "annotations", BY_HAND])
 }
 
-/// Has somebody else than a user scaled it up from zero?
+/// Has somebody else than a user scaled it up from zero? Nothing if it is about other numbers.
 fn is_woken(before: &Object, now: &Object) -> Option<bool> {
     let (before, now) = (before.json(), now.json());
-    if get_controller_of(now).is_some() || replicas(before) != 0 {
+    let concerns = replicas(before) == 0 || replicas(now) == 0;
+    if get_controller_of(now).is_some() || !concerns {
         return None;
     }
-    Some(replicas(now) > 0 && by_hand(before) == by_hand(now))
+    let is_woken = replicas(before) == 0 && replicas(now) > 0;
+    Some(is_woken && by_hand(before) == by_hand(now))
 }
 
 fn zero_stays(_: &World, note: &Note) -> Check {
