@@ -15,7 +15,6 @@ pins! {
     missing_pods_use_nothing: "missing-pods-use-nothing",
     invalid_metrics_are_passed_over: "invalid-metrics-are-passed-over",
     autoscalers_wake_themselves: "autoscalers-wake-themselves",
-    looks_are_skipped: "looks-are-skipped",
     minimum_is_forgotten: "minimum-is-forgotten",
     fix_forget_gone_autoscalers: "fix-forget-gone-autoscalers",
     fix_forget_old_selectors: "fix-forget-old-selectors",

@@ -111,7 +111,7 @@ impl Controller for HorizontalController {
             let reconcile = |key: Item| self.reconcile_key(rx, key);
             // `processNextWorkItem`
             process_next_work_item_with(rx, leading, QUEUE, reconcile, |key, is_gone| {
-                if !is_gone && !self.defects.has(Bug::LooksAreSkipped) {
+                if !is_gone {
                     add_rate_limited(rx, key.clone());
                 }
             })

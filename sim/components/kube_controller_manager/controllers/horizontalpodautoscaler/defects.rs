@@ -92,14 +92,6 @@ const AUTOSCALERS_WAKE_THEMSELVES: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
 
-const LOOKS_ARE_SKIPPED: Defect = Defect::known(
-    "looks-are-skipped",
-    "k/k#72372, PR #72373 (1.14)",
-    "an autoscaler is looked at every other time only: the next request comes while the last one waits",
-)
-.ships(Gate::NEVER)
-.fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
-
 const MINIMUM_IS_FORGOTTEN: Defect = Defect::known(
     "minimum-is-forgotten",
     "`minReplicas` in `convertDesiredReplicasWithRules` and `…WithBehaviorRate`, left out",
@@ -157,7 +149,6 @@ defects! {
         MissingPodsUseNothing = MISSING_PODS_USE_NOTHING,
         InvalidMetricsArePassedOver = INVALID_METRICS_ARE_PASSED_OVER,
         AutoscalersWakeThemselves = AUTOSCALERS_WAKE_THEMSELVES,
-        LooksAreSkipped = LOOKS_ARE_SKIPPED,
         MinimumIsForgotten = MINIMUM_IS_FORGOTTEN,
         FixRescaleWhatWasRead = FIX_RESCALE_WHAT_WAS_READ,
         FixForgetGoneAutoscalers = FIX_FORGET_GONE_AUTOSCALERS,
