@@ -142,7 +142,7 @@ impl ScalingRules<'_> {
         })
     }
 
-    /// `getLongestPolicyPeriod`
+    /// Upstream's `getLongestPolicyPeriod`
     fn longest_policy_period(self) -> Duration {
         let periods = self.policies().map(|(_, _, period)| period);
         periods.max().unwrap_or(Duration::ZERO)
@@ -154,7 +154,7 @@ impl<'a> NormalizationArg<'a> {
         ScalingRules(self.behavior.map_or(&Json::Null, |own| &own[direction]))
     }
 
-    /// `normalizeDesiredReplicas`, or `normalizeDesiredReplicasWithBehaviors` where there is one.
+    /// Upstream's `normalizeDesiredReplicas`, or `normalizeDesiredReplicasWithBehaviors` where there is one.
     pub fn normalize(&self, rx: Rx) -> Normalized {
         let asked = self.desired_replicas;
         let (stabilized, why) = match self.behavior {

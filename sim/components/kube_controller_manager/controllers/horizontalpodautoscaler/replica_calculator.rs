@@ -127,7 +127,7 @@ impl ReplicaCalculator<'_> {
         grouped
     }
 
-    /// `calculatePodRequestsFromContainers`, of each pod.
+    /// Upstream's `calculateRequests`, by the containers of each pod.
     fn calculate_requests(&self) -> Result<BTreeMap<Arc<str>, i64>, String> {
         let request = |pod: &Stored| {
             let json = pod.object.json();
