@@ -23,6 +23,7 @@ pub mod identity;
 pub mod informers;
 pub mod kube_apiserver;
 pub mod load_balancer;
+pub mod metrics_servers;
 pub mod nodes;
 pub mod pod_runners;
 pub mod promises;

@@ -5,6 +5,7 @@
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+mod autoscale_defects;
 mod built_once;
 mod bundled;
 mod by_hand;

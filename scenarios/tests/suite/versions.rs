@@ -264,6 +264,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
     assert_eq!(
         younger,
         [
+            "autoscale-storm",
             "controller-staleness",
             "cron-storm",
             "daemon-storm",

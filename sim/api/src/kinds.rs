@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use crate::json::Json;
 use crate::strategy::Strategy;
 
+mod autoscaler_rules;
 mod autoscalers;
 mod cluster;
 mod config_maps;

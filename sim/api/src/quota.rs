@@ -15,4 +15,4 @@ mod services;
 pub use check::{Attributes, Operation, ResourceQuota, check_request};
 pub use evaluator::{Evaluator, calculate_usage};
 pub use pods::quota_v1_pod;
-pub use resources::ResourceList;
+pub use resources::{ResourceList, milli_value};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wavetank_component::Component;
 use wavetank_components::{
     binders, clients, conversion_webhooks, custom_resources, etcd, etcd_clients, guests, identity,
-    informers, kube_apiserver, load_balancer, nodes, pod_runners, rollout, service_writers,
-    services, watch_cache, writers,
+    informers, kube_apiserver, load_balancer, metrics_servers, nodes, pod_runners, rollout,
+    service_writers, services, watch_cache, writers,
 };
 use wavetank_kube_controller_manager as kube_controller_manager;
 use wavetank_kubelet as kubelet;
@@ -23,6 +23,7 @@ pub(crate) fn all() -> Vec<Arc<dyn Component>> {
     all.push(Arc::new(kubelet::ContainerRuntimes));
     all.push(Arc::new(kubelet::KubeletUsers));
     all.push(Arc::new(binders::Binders));
+    all.push(Arc::new(metrics_servers::MetricsServers));
     all
 }
 

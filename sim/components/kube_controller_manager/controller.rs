@@ -12,7 +12,7 @@ use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::Turn;
 use wavetank_client::workqueue::WorkQueue;
 use wavetank_component::{Component, Setup};
-use wavetank_engine::{Cx, Rx, Timer};
+use wavetank_engine::{Cx, ProcId, Rx, Timer};
 use wavetank_version::{Gate, Selection};
 
 /// A controller that controller managers may run (`ControllerDescriptor`). It is a component: it declares its options,
@@ -53,6 +53,8 @@ pub struct ControllerContext {
     pub defects: Selection,
     /// The informers that they share.
     pub informers: SharedInformerFactory,
+    /// Who says what pods use, if anybody does. Upstream an apiserver hands the request on.
+    pub metrics_server: Option<ProcId>,
 }
 
 /// A turn of a worker.

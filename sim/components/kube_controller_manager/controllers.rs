@@ -41,6 +41,7 @@ controllers! {
     serviceaccount::DECLARED,
     ttl::DECLARED,
     clusterroleaggregation::DECLARED,
+    horizontalpodautoscaler::DECLARED,
 }
 
 /// `NewControllerDescriptors`

@@ -71,4 +71,7 @@ gates! {
     /// The controller that aggregates ClusterRoles in the form that is here: it applies rules (1.21), and has no other way
     /// (PR #136700).
     pub CLUSTER_ROLE_AGGREGATION = Gate::since(1, 36);
+    /// The controller of HorizontalPodAutoscalers in the form that is here: a scale that somebody else has changed is read again
+    /// (PR #132007, 1.34), and tolerances are its own (`HPAConfigurableTolerance`, beta in 1.35).
+    pub HORIZONTAL_POD_AUTOSCALER_CONTROLLER = Gate::since(1, 36);
 }

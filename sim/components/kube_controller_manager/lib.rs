@@ -32,7 +32,7 @@ use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
 use options::{Decided, SHORTEST_LEASE};
-use wavetank_components::{informers, kube_apiserver};
+use wavetank_components::{informers, kube_apiserver, metrics_servers};
 
 pub use controllers::new_controller_descriptors;
 pub use describe::lock;
@@ -253,7 +253,8 @@ impl Component for KubeControllerManager {
         lists.extend(of_parts.flatten());
         let in_controllers = setup.selection(rest.release, &lists);
         for (number, name) in wiring.names(NAME).iter().enumerate() {
-            let context = controller_context(rest.clone(), in_controllers.clone());
+            let mut context = controller_context(rest.clone(), in_controllers.clone());
+            context.metrics_server = wiring.ids(metrics_servers::NAME).first().copied();
             let defects = setup.set(rest.release);
             let releases = decided.leader_elect_release_on_cancel;
             let manager =

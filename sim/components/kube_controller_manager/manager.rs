@@ -207,6 +207,7 @@ pub fn controller_context(rest: RestClient, defects: Selection) -> ControllerCon
         informers: SharedInformerFactory::new(LOCK, rest.clone(), of_informers),
         rest,
         defects,
+        metrics_server: None,
     }
 }
 

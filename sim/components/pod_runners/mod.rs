@@ -16,6 +16,9 @@ const NAME: &str = "pod-runners";
 /// Pods of this image never become ready.
 pub const NEVER_READY: &str = "image:broken";
 
+/// Pods of this image run for a while before they are ready.
+pub const SLOW: &str = "image:slow";
+
 /// Pods of this image run for a while, and succeed; in storms some of them fail, with an exit code that is drawn.
 pub const TASK: &str = "task:ok";
 /// Pods of this image run for a while, and fail with the exit code 1.

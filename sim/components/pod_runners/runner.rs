@@ -9,7 +9,7 @@ use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_client::RestClient;
 use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
 
-use super::{NEVER_READY, tasks};
+use super::{NEVER_READY, SLOW, tasks};
 
 const RUN: Name = Name::new("run-pods");
 const FAIL: Name = Name::new("fail-pod");
@@ -45,6 +45,17 @@ fn is_ready(pod: &Json) -> bool {
     let conditions = json::list(pod, &["status", "conditions"]);
     let mut ready = conditions.iter().filter(|own| own["type"] == "Ready");
     ready.any(|condition| condition["status"] == "True")
+}
+
+fn is_slow(pod: &Json) -> bool {
+    let mut all = json::list(pod, &["spec", "containers"]).iter();
+    all.any(|own| own["image"] == SLOW)
+}
+
+/// Does it say what it requests? Only who measures what pods use asks when one began.
+fn is_measured(pod: &Json) -> bool {
+    let mut all = json::list(pod, &["spec", "containers"]).iter();
+    all.any(|own| json::at(own, &["resources", "requests"]).is_some())
 }
 
 /// What is to be done to a pod, if anything is.
@@ -118,7 +129,17 @@ impl PodRunner {
                     let post = Request::new(Method::Post, format!("{path}/binding"));
                     self.ask(rx, post.with(binding)).await;
                 }
-                Step::Start => self.put_status(rx, pod, "Running", true).await,
+                Step::Start if !is_slow(pod.object.json()) => {
+                    self.put_status(rx, pod, "Running", true).await;
+                }
+                Step::Start if phase(pod.object.json()) == "Pending" => {
+                    self.put_status(rx, pod, "Running", false).await;
+                }
+                // One of four, so that they take a while.
+                Step::Start if rx.choose(4).await == 0 => {
+                    self.put_status(rx, pod, "Running", true).await;
+                }
+                Step::Start => {}
                 // One of two, so that tasks run for a while.
                 Step::Finish if rx.choose(2).await == 0 => {
                     let code = tasks::exit_code(pod.object.json());
@@ -183,6 +204,10 @@ impl PodRunner {
         }));
         object["status"]["phase"] = phase.into();
         object["status"]["conditions"] = conditions.into();
+        let is_started = json::at(&object, &["status", "startTime"]).is_some();
+        if !is_started && is_measured(&object) {
+            object["status"]["startTime"] = Stamp::of(rx.clock()).seconds().into();
+        }
         let path = PODS.path(pod.object.namespace(), pod.object.name());
         let put = Request::new(Method::Put, format!("{path}/status"));
         self.ask(rx, put.with(object)).await;

@@ -1,15 +1,15 @@
 //! HorizontalPodAutoscalers in both versions (`kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler`,
-//! `pkg/apis/autoscaling/v1/conversion.go`, `v2/defaults.go`, `validation/validation.go`). The newer one is stored. What
+//! `pkg/apis/autoscaling/v1/conversion.go`, `v2/defaults.go`, rules in `autoscaler_rules`). The newer one is stored. What
 //! the older one has no field for stands in its annotations.
 
 use serde_json::json;
 
+use super::autoscaler_rules::validate_horizontal_pod_autoscaler_spec;
 use super::declared::{Declared, fill};
 use crate::discovery::{ALL, Shown};
 use crate::json::{self, Json, Map};
 use crate::render;
 use crate::schema;
-use crate::validation::ErrorList;
 use crate::versions::{Versioned, rename};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
@@ -408,37 +408,4 @@ fn external_behavior(behavior: &Json) -> Json {
         Json::Object(fields.collect())
     }
     renamed(behavior, &DIRECTIONS)
-}
-
-/// `validateHorizontalPodAutoscalerSpec`, without its metrics and its behavior.
-fn validate_horizontal_pod_autoscaler_spec(autoscaler: &Json, errors: &mut ErrorList) {
-    let number = |field| json::number(autoscaler, &["spec", field]);
-    let (min, max) = (number("minReplicas"), number("maxReplicas").unwrap_or(0));
-    if let Some(min) = min.filter(|min| *min < 1) {
-        errors.invalid(
-            "spec.minReplicas",
-            min,
-            "must be greater than or equal to 1",
-        );
-    }
-    match max {
-        0 => errors.required("spec.maxReplicas", "must be set and greater than 0"),
-        max if max < 0 => {
-            errors.invalid(
-                "spec.maxReplicas",
-                max,
-                "must be greater than or equal to 1",
-            );
-        }
-        _ => {}
-    }
-    if min.is_some_and(|min| max < min) {
-        let detail = "must be greater than or equal to `minReplicas`";
-        errors.invalid("spec.maxReplicas", max, detail);
-    }
-    for field in ["kind", "name"] {
-        if json::text(autoscaler, &["spec", "scaleTargetRef", field]).is_empty() {
-            errors.required(format!("spec.scaleTargetRef.{field}"), "");
-        }
-    }
 }

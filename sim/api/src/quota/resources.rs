@@ -5,6 +5,14 @@ use std::collections::BTreeMap;
 use crate::decode::values::Quantity;
 use crate::json::{self, Json, Map};
 
+/// `Quantity.MilliValue` of a quantity as it stands in an object, rounded up; nothing if it is none.
+pub fn milli_value(quantity: &Json) -> Option<i64> {
+    const MILLI: i128 = 1_000_000;
+    let nanos = Quantity::parse(quantity.as_str()?).ok()?.nanos;
+    let rest = i128::from(nanos.rem_euclid(MILLI) != 0);
+    i64::try_from(nanos.div_euclid(MILLI) + rest).ok()
+}
+
 /// Resources by their names (`v1.ResourceList`).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ResourceList(BTreeMap<String, Quantity>);

@@ -112,6 +112,12 @@ impl SharedInformer<'_> {
         self.spec.handlers.push(handler);
     }
 
+    /// It is resynced so often by itself, if nothing else is said of all: handlers that ask for more are told of everything only
+    /// where an informer resyncs at all.
+    pub fn resynced(&mut self, every: Duration) {
+        self.spec.resync.get_or_insert(every);
+    }
+
     /// `AddIndexers`. One that is there stays: controllers that share an informer may ask for the same.
     pub fn add_indexers(&mut self, indexers: &[Index]) {
         for index in indexers {
