@@ -41,6 +41,7 @@ controllers! {
     serviceaccount::DECLARED,
     ttl::DECLARED,
     clusterroleaggregation::DECLARED,
+    nodeipam::DECLARED,
 }
 
 /// `NewControllerDescriptors`
