@@ -122,10 +122,16 @@ impl Client {
 
     /// Reads the object of this name, and writes it with one field changed.
     pub async fn change(&self, of: &Resource, name: &str, field: &[&str], value: Json) {
-        if let Some(mut object) = self.get(of, name).await {
+        self.change_at(&of.path(NAMESPACE, name), field, value)
+            .await;
+    }
+
+    /// The same of the object at a path.
+    pub async fn change_at(&self, path: &str, field: &[&str], value: Json) {
+        if let Ok(found) = self.object(path).await {
+            let mut object = found.json();
             json::set(&mut object, field, value);
-            let put = Request::new(Method::Put, of.path(NAMESPACE, name));
-            self.ask(put.with(object)).await;
+            self.ask(Request::new(Method::Put, path).with(object)).await;
         }
     }
 

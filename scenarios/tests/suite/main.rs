@@ -48,6 +48,7 @@ mod pages;
 mod pins;
 mod pod_gc_defects;
 mod quota_defects;
+mod range_defects;
 mod reduction;
 mod scenes;
 mod schema;

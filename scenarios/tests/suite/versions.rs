@@ -277,6 +277,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
             "node-storm",
             "pod-gc-storm",
             "quota-storm",
+            "range-storm",
             "stateful-storm"
         ]
     );

@@ -60,6 +60,9 @@ pub struct ControllerContext {
 /// A turn of a worker.
 pub type Work<'a> = Pin<Box<dyn Future<Output = Turn> + Send + 'a>>;
 
+/// What a constructor asks of apiservers: could it be made?
+pub type Constructed<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+
 /// A controller in a process.
 pub trait Controller: fmt::Debug + Send + Sync + 'static {
     /// Its name: that of its descriptor.
@@ -78,6 +81,12 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
     /// Its other goroutines (those of `Run`), if they are of several kinds: each is a controller that has workers, too.
     fn beside(&self) -> Vec<Arc<dyn Controller>> {
         Vec::new()
+    }
+
+    /// What its constructor asks of apiservers, if it does, before informers and workers begin. Where it cannot be made its process
+    /// ends.
+    fn construct(&self, _: Rx) -> Option<Constructed<'_>> {
+        None
     }
 
     /// A timer of the process; false if it is none of the controller's.

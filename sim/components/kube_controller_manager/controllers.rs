@@ -42,6 +42,7 @@ controllers! {
     ttl::DECLARED,
     clusterroleaggregation::DECLARED,
     horizontalpodautoscaler::DECLARED,
+    nodeipam::DECLARED,
 }
 
 /// `NewControllerDescriptors`

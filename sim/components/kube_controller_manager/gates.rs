@@ -68,6 +68,9 @@ gates! {
     pub SERVICE_ACCOUNT_CONTROLLER = Gate::since(1, 36);
     /// The TTL controller, which is as it was.
     pub TTL_CONTROLLER = Gate::since(1, 36);
+    /// The controller that gives ranges to nodes in the form that is here: a work queue (1.27), and ranges of nodes that are being
+    /// deleted stay taken (1.32).
+    pub NODE_IPAM_CONTROLLER = Gate::since(1, 36);
     /// The controller that aggregates ClusterRoles in the form that is here: it applies rules (1.21), and has no other way
     /// (PR #136700).
     pub CLUSTER_ROLE_AGGREGATION = Gate::since(1, 36);

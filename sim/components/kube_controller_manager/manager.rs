@@ -140,6 +140,14 @@ impl ControllerManager {
 
     /// `StartControllers`. If there are informers, or queues, workers begin once these do.
     async fn start_controllers(self, rx: Rx, leading: Leading) -> Outcome {
+        for controller in &*self.controllers.running {
+            if let Some(constructed) = controller.construct(rx)
+                && !constructed.await
+            {
+                rx.restart();
+                return Outcome::Done;
+            }
+        }
         let mut workers = self.workers(&leading);
         workers_begin(rx, workers.len() as u32);
         if self.controllers.share_something() {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::pods::keep;
+use crate::addresses;
 use crate::json::{self, Json};
 use crate::metadata;
 use crate::names;
@@ -30,6 +31,7 @@ impl Strategy for Nodes {
     }
 
     fn default(&self, node: &mut Json) {
+        convert_pod_cidrs(node);
         let capacity = json::at(node, &["status", "capacity"]).cloned();
         if json::at(node, &["status", "allocatable"]).is_none()
             && let Some(capacity) = capacity
@@ -49,21 +51,17 @@ impl Strategy for Nodes {
     fn validate(&self, _cx: &Context, node: &Json) -> ErrorList {
         let mut errors = metadata::validate_object_meta(node, false, &names::name_is_dns_subdomain);
         taints(node, &mut errors);
+        pod_cidrs(node, &mut errors);
         errors
     }
 
     fn validate_update(&self, _cx: &Context, _part: Part, node: &Json, old: &Json) -> ErrorList {
         let mut errors = metadata::validate_object_meta_update(node, old);
-        for field in ["podCIDR", "providerID"] {
-            let value = |of| json::text(of, &["spec", field]).to_owned();
-            if !value(old).is_empty() && value(node) != value(old) {
-                let detail = "node updates may not change podCIDR except from \"\" to valid";
-                let detail = match field {
-                    "podCIDR" => detail,
-                    _ => "node updates may not change providerID except from \"\" to valid",
-                };
-                errors.forbidden(format!("spec.{field}"), detail);
-            }
+        pod_cidrs_stay(node, old, &mut errors);
+        let provider = |of| json::text(of, &["spec", "providerID"]).to_owned();
+        if !provider(old).is_empty() && provider(node) != provider(old) {
+            let detail = "node updates may not change providerID except from \"\" to valid";
+            errors.forbidden("spec.providerID", detail);
         }
         taints(node, &mut errors);
         errors
@@ -92,6 +90,60 @@ impl Strategy for Nodes {
             _ => "",
         };
         value.into()
+    }
+}
+
+/// The one and the other are the same (`Convert_v1_NodeSpec_To_core_NodeSpec`): the older one counts where they differ.
+fn convert_pod_cidrs(node: &mut Json) {
+    let first = json::text(node, &["spec", "podCIDR"]).to_owned();
+    let all = json::list(node, &["spec", "podCIDRs"]);
+    let begins = all.first().and_then(Json::as_str).map(str::to_owned);
+    match begins {
+        Some(begins) if first.is_empty() => json::set(node, &["spec", "podCIDR"], begins),
+        begins if !first.is_empty() && begins.as_ref() != Some(&first) => {
+            json::set(node, &["spec", "podCIDRs"], vec![first]);
+        }
+        _ => {}
+    }
+}
+
+fn pod_cidrs(node: &Json, errors: &mut ErrorList) {
+    let all = json::list(node, &["spec", "podCIDRs"]);
+    let parsed = |cidr: &Json| addresses::parse_range(cidr.as_str().unwrap_or_default());
+    for (index, cidr) in all.iter().enumerate() {
+        if parsed(cidr).is_none() {
+            let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            errors.invalid(format!("spec.podCIDRs[{index}]"), cidr, detail);
+        }
+    }
+    let sixes = all
+        .iter()
+        .filter_map(parsed)
+        .filter(|(ip, _)| ip.is_ipv6())
+        .count();
+    if all.len() > 1 && (all.len() > 2 || sixes != 1) {
+        let detail = "may specify no more than one CIDR for each IP family";
+        errors.invalid("spec.podCIDRs", &node["spec"]["podCIDRs"], detail);
+    }
+}
+
+/// They may be set where there are none.
+fn pod_cidrs_stay(node: &Json, old: &Json, errors: &mut ErrorList) {
+    let own = |of| json::list(of, &["spec", "podCIDRs"]);
+    if own(old).is_empty() {
+        return;
+    }
+    let differing = match own(old).len() == own(node).len() {
+        false => 1,
+        true => own(old)
+            .iter()
+            .zip(own(node))
+            .filter(|(old, new)| old != new)
+            .count(),
+    };
+    for _ in 0..differing {
+        let detail = "node updates may not change podCIDR except from \"\" to valid";
+        errors.forbidden("spec.podCIDRs", detail);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::CLUSTER_ROLES;
-use wavetank_api::{Method, Request, json};
+use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
 use wavetank_components::users::{Client, Use, named, text};
@@ -116,11 +116,13 @@ impl Use for UsesRoles {
             What::CreateSum => create(&client, &name, json!({"red": "yes"}), sum(&name)).await,
             What::Label => {
                 let labels = labels(&client, &asked).await;
-                change(&client, &path, &["metadata", "labels"], labels).await;
+                client
+                    .change_at(&path, &["metadata", "labels"], labels)
+                    .await;
             }
             What::ChangeRules | What::Write => {
                 let rules = rules(&client, &asked).await;
-                change(&client, &path, &["rules"], rules).await;
+                client.change_at(&path, &["rules"], rules).await;
             }
             What::DeletePart | What::DeleteSum => {
                 client.ask(Request::new(Method::Delete, path)).await;
@@ -185,17 +187,6 @@ async fn create(client: &Client, name: &str, labels: Json, own: Json) {
     }
     let post = Request::new(Method::Post, CLUSTER_ROLES.path("", ""));
     client.ask(post.with(object)).await;
-}
-
-/// Reads a role, and writes it with one field changed.
-async fn change(client: &Client, path: &str, field: &[&str], value: Json) {
-    if let Ok(found) = client.object(path).await {
-        let mut object = found.json();
-        json::set(&mut object, field, value);
-        client
-            .ask(Request::new(Method::Put, path).with(object))
-            .await;
-    }
 }
 
 /// Applies the rules of an aggregated role, which is not made by that: it looks for it first.

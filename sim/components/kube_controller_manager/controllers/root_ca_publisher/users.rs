@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS};
-use wavetank_api::{Method, Request, Resource, json};
+use wavetank_api::{Method, Request, Resource};
 use wavetank_engine::Name;
 
 use super::controller::{DESCRIPTION_ANNOTATION, ROOT_CA_CERT_CONFIG_MAP_NAME};
@@ -109,16 +109,18 @@ impl Use for LivesInNamespaces {
             What::Mark => {
                 let path = NAMESPACES.path("", &namespace);
                 let mark = client.rx.choose(4).await.to_string();
-                change(&client, &path, &["metadata", "labels", "mark"], mark.into()).await;
+                client
+                    .change_at(&path, &["metadata", "labels", "mark"], mark.into())
+                    .await;
             }
             What::Delete => delete(&client, NAMESPACES.path("", &namespace)).await,
             What::Forge => {
                 let forged = json!({"ca.crt": "a certificate of one's own\n"});
-                change(&client, &certificate, &["data"], forged).await;
+                client.change_at(&certificate, &["data"], forged).await;
             }
             What::Strip => {
                 let annotation = ["metadata", "annotations", DESCRIPTION_ANNOTATION];
-                change(&client, &certificate, &annotation, "".into()).await;
+                client.change_at(&certificate, &annotation, "".into()).await;
             }
             What::Take => delete(&client, certificate).await,
             What::Dismiss => delete(&client, SERVICE_ACCOUNTS.path(&namespace, "default")).await,
@@ -151,15 +153,4 @@ async fn post(client: &Client, of: &Resource, namespace: &str, name: &str, mut o
     object["metadata"] = json!({"name": name, "namespace": namespace});
     let post = Request::new(Method::Post, of.path(namespace, ""));
     client.ask(post.with(object)).await;
-}
-
-/// Reads an object, and writes it with one field changed.
-async fn change(client: &Client, path: &str, field: &[&str], value: Json) {
-    if let Ok(found) = client.object(path).await {
-        let mut object = found.json();
-        json::set(&mut object, field, value);
-        client
-            .ask(Request::new(Method::Put, path).with(object))
-            .await;
-    }
 }

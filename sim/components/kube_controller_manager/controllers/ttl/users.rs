@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::NODES;
-use wavetank_api::{Method, Request, json};
+use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
 use super::controller::OBJECT_TTL_ANNOTATION_KEY;
@@ -90,14 +90,8 @@ impl Use for ScalesClusters {
                     Some(ttl) => ttl,
                     None => client.one_of(&TTLS).await.to_owned(),
                 };
-                if let Ok(found) = client.object(&path).await {
-                    let mut object = found.json();
-                    let annotation = ["metadata", "annotations", OBJECT_TTL_ANNOTATION_KEY];
-                    json::set(&mut object, &annotation, ttl);
-                    client
-                        .ask(Request::new(Method::Put, path).with(object))
-                        .await;
-                }
+                let annotation = ["metadata", "annotations", OBJECT_TTL_ANNOTATION_KEY];
+                client.change_at(&path, &annotation, ttl.into()).await;
             }
         }
     }

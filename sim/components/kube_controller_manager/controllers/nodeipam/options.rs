@@ -1,0 +1,104 @@
+//! Keys of scenario files: the ranges of a cluster, and how large that of a node is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wavetank_component::{Mistakes, Part, Section, Spec};
+use wavetank_components::services::Cidrs;
+
+use super::NEEDED;
+use super::cidr_set::{Cidr, CidrSet};
+
+/// Of `options`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Options {
+    /// The range of addresses of pods (`--cluster-cidr`), or one of each family; without it 10.244.0.0/20.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_cidr: Option<Cidrs>,
+    /// How many bits the range of a node has in common (`--node-cidr-mask-size-ipv4`); without it 24.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_cidr_mask_size_ipv4: Option<u8>,
+    /// The same of IPv6 (`--node-cidr-mask-size-ipv6`); without it 64, which is too few for most ranges that can be simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_cidr_mask_size_ipv6: Option<u8>,
+}
+
+impl Part for Options {
+    const SECTION: Section = Section::Options;
+}
+
+/// The range of a cluster without the option: as large as can be simulated with the usual ranges of nodes.
+const CLUSTER_CIDR: &str = "10.244.0.0/20";
+
+impl Options {
+    /// Each range of the cluster, with the mask of nodes and the key that this stands under.
+    fn ranges(&self) -> Vec<(Cidr, u8, &'static str)> {
+        let given = self.cluster_cidr.as_ref().map(|given| given.0.clone());
+        let all = given.unwrap_or_else(|| vec![CLUSTER_CIDR.to_owned()]);
+        let all = all.iter().filter_map(|text| Cidr::parse(text));
+        let sized = all.map(|cidr| match cidr.width() {
+            32 => (
+                cidr,
+                self.node_cidr_mask_size_ipv4.unwrap_or(24),
+                "node-cidr-mask-size-ipv4",
+            ),
+            _ => (
+                cidr,
+                self.node_cidr_mask_size_ipv6.unwrap_or(64),
+                "node-cidr-mask-size-ipv6",
+            ),
+        });
+        sized.collect()
+    }
+}
+
+/// The ranges of a cluster, none of which is taken.
+pub(super) fn cidr_sets(spec: &Spec) -> Vec<CidrSet> {
+    let ranges = spec.part::<Options>().ranges().into_iter();
+    let sets = ranges.map(|(cidr, mask, _)| CidrSet::new_cidr_set(cidr, mask));
+    sets.collect()
+}
+
+/// Finds what is wrong with them (`NewNodeIpamController`, and `clusterSubnetMaxDiff`, here of both families).
+pub(super) fn check(spec: &Spec, mistakes: &mut Mistakes) {
+    let options: Options = spec.part();
+    let is_given = options != Options::default();
+    if is_given && !(NEEDED.met)(spec) {
+        let key = match options.cluster_cidr {
+            Some(_) => "cluster-cidr",
+            None if options.node_cidr_mask_size_ipv4.is_some() => "node-cidr-mask-size-ipv4",
+            None => "node-cidr-mask-size-ipv6",
+        };
+        let message = format!("`{key}` is for {}", NEEDED.lacking);
+        mistakes.key(
+            Section::Options,
+            key,
+            message,
+            format!("add {}", NEEDED.add),
+        );
+        return;
+    }
+    if !(NEEDED.met)(spec) {
+        return;
+    }
+    for (cidr, mask, key) in options.ranges() {
+        let (least, most) = (cidr.mask_size, cidr.width().min(cidr.mask_size + 16));
+        if !(least..=most).contains(&mask) {
+            let message = format!("a node cannot have a range of `/{mask}` out of {cidr}");
+            let help = format!("give `{key}` of {least} to {most}");
+            let at = if spec_has(&options, key) {
+                key
+            } else {
+                "cluster-cidr"
+            };
+            mistakes.value(Section::Options, at, message, help);
+        }
+    }
+}
+
+fn spec_has(options: &Options, key: &str) -> bool {
+    match key {
+        "node-cidr-mask-size-ipv4" => options.node_cidr_mask_size_ipv4.is_some(),
+        _ => options.node_cidr_mask_size_ipv6.is_some(),
+    }
+}
