@@ -42,7 +42,7 @@ controllers! {
     ttl::DECLARED,
     clusterroleaggregation::DECLARED,
     horizontalpodautoscaler::DECLARED,
-    nodeipam::DECLARED,
+    node_ipam::DECLARED,
 }
 
 /// `NewControllerDescriptors`

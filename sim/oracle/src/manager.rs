@@ -24,13 +24,20 @@ pub(crate) const NAME: &str = "kube-controller-manager";
 const OF_NODES: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
 const SILENCE: &str = "node-monitor-grace-period";
 
+/// Runs only where its flag is given (`startNodeIpamController`).
+const OF_RANGES: (&str, &str) = ("node-ipam-controller", "allocate-node-cidrs=true");
+
 /// The controllers that it runs with these flags: all that are upstream's. Those that are on by default are there for scenarios.
 pub(crate) fn controllers(flags: &[String]) -> Vec<Arc<dyn ControllerDescriptor>> {
     let with_nodes = is_about_nodes(flags);
+    let with_ranges = flags.iter().any(|flag| flag.contains(OF_RANGES.1));
     let mut all = new_controller_descriptors().to_vec();
     all.retain(|controller| {
         let is_of_nodes = OF_NODES.contains(&controller.controller_name());
-        controller.is_disabled_by_default() && (with_nodes || !is_of_nodes)
+        let is_of_ranges = OF_RANGES.0 == controller.controller_name();
+        controller.is_disabled_by_default()
+            && (with_nodes || !is_of_nodes)
+            && (with_ranges || !is_of_ranges)
     });
     all
 }

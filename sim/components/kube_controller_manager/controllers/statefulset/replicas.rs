@@ -46,7 +46,7 @@ impl<'a> Round<'a> {
         pods: &[Stored],
         revisions: &'a Revisions,
         available: Availability,
-        waits: bool,
+        waits: impl Fn() -> bool,
     ) -> Round<'a> {
         let current_set = apply_revision(set, &revisions.current);
         let update_set = apply_revision(set, &revisions.update);
@@ -74,7 +74,10 @@ impl<'a> Round<'a> {
         // What our proposal makes in the place of a broken pod is of the newest revision, also where a strategy without
         // `rollingUpdate` counts those of the current one: it would be broken again.
         let counts = json::at(set, &["spec", "updateStrategy", "rollingUpdate"]).is_none();
-        let current = if counts && !waits { update } else { current };
+        let current = match counts && current.revision != update.revision && !waits() {
+            true => update,
+            false => current,
+        };
         let all = replicas.into_iter().zip(start..);
         let all = all.map(|(pod, ordinal)| {
             pod.unwrap_or_else(|| new_versioned_stateful_set_pod(current, update, ordinal))
@@ -168,7 +171,7 @@ impl StatefulSetControl {
         });
         let (current, update) = (name(&revisions.current), name(&revisions.update));
         let mut status = SetStatus::new(set, current, update, revisions.collisions);
-        let waits = self.defects.has(StatefulSetDefect::WaitsForBrokenPod);
+        let waits = || self.defects.has(StatefulSetDefect::WaitsForBrokenPod);
         let round = Round::new(set, pods, revisions, available, waits);
         if is_terminating(set) {
             let trees: Vec<Json> = pods.iter().map(Stored::json).collect();

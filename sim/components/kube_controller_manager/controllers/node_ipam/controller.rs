@@ -203,7 +203,7 @@ impl RangeAllocator {
         None
     }
 
-    /// `New`: knows which ranges are taken, or cannot.
+    /// What the constructor does (upstream's `New`): knows which ranges are taken, or cannot.
     async fn construct(&self, rx: Rx) -> bool {
         rx.update(&CIDR_SETS, |sets| *sets = self.empty.to_vec());
         if self.has(NodeIpamDefect::FixWaitOutRequests) {
