@@ -24,6 +24,9 @@ pub(crate) const NAME: &str = "kube-controller-manager";
 const OF_NODES: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
 const SILENCE: &str = "node-monitor-grace-period";
 
+/// What they work as, and the controller of ranges as well.
+pub(crate) const OF_NODES_ACCOUNT: &str = "node-controller";
+
 /// Runs only where its flag is given (`startNodeIpamController`).
 const OF_RANGES: (&str, &str) = ("node-ipam-controller", "allocate-node-cidrs=true");
 
@@ -61,7 +64,7 @@ pub(crate) fn setup(flags: &[String]) -> Setup {
         {
             options.insert(key.to_owned(), count.into());
         }
-        if key.starts_with("node-") {
+        if key.starts_with("node-") || key == "cluster-cidr" {
             options.insert(key.to_owned(), value.into());
         }
     }

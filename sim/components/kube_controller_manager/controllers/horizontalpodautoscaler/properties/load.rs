@@ -53,7 +53,7 @@ impl ScaleUpsAreForLoad {
     /// The largest load on this between then and now.
     fn most_since(&self, target: &str, then: Time) -> i64 {
         let all = self.loads.get(target).into_iter().flatten();
-        let before = all.clone().filter(|(since, _)| *since <= then).next_back();
+        let before = all.clone().rfind(|(since, _)| *since <= then);
         let later = all.filter(|(since, _)| *since > then);
         let all = before.into_iter().chain(later);
         all.map(|(_, load)| *load).max().unwrap_or(0)
