@@ -24,6 +24,8 @@ mod validate_commands;
 pub use job::Job;
 pub(crate) use library::texts;
 
+use std::sync::{Arc, OnceLock};
+
 use wavetank_cluster::Components;
 use wavetank_component::Component;
 use wavetank_releases::{AnyRelease, Release, etcd};
@@ -38,6 +40,8 @@ use crate::file::{self, Format, Scenario};
 #[derive(Clone, Debug, Default)]
 pub struct Kube {
     components: Components,
+    /// What is bundled, when all is fixed, and whether each is a scope: read once somebody asks what one of it shows.
+    bundled: Arc<OnceLock<Vec<(Job, bool)>>>,
 }
 
 impl Catalogue for Kube {
@@ -128,7 +132,10 @@ impl Kube {
     /// If it has a name that another has: of itself, of a key, of a property or of a defect.
     pub fn with(self, component: impl Component) -> Kube {
         let components = self.components.with(component);
-        Kube { components }
+        Kube {
+            components,
+            bundled: Arc::default(),
+        }
     }
 
     /// All bundled scenarios.

@@ -43,9 +43,10 @@ fn fixed(kube: &Kube, scenario: &Scenario, release: Option<&'static Release>) ->
 }
 
 /// All of them, when all is fixed.
-fn jobs(kube: &Kube) -> Vec<(Job, bool)> {
+fn jobs(kube: &Kube) -> &[(Job, bool)] {
     let job = |(scenario, is_scope)| Some((fixed(kube, &scenario, None)?, is_scope));
-    bundled(kube).filter_map(job).collect()
+    let read = || bundled(kube).filter_map(job).collect();
+    kube.bundled.get_or_init(read)
 }
 
 /// The names of the scenarios, and those of the scopes, of which this is true.
@@ -68,7 +69,7 @@ fn joined(names: Vec<String>) -> Option<String> {
 /// Where a defect has its place and would show: scenarios and scopes, each with the release that it takes if that is
 /// not its own.
 pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<String>) {
-    homes_among(kube, &jobs(kube), defect)
+    homes_among(kube, jobs(kube), defect)
 }
 
 fn homes_among(
@@ -183,7 +184,7 @@ fn property(kube: &Kube, named: &Named) -> Described {
         fact("needs", needs(info.need.add)),
         fact("tested by", joined(tested_by)),
     ];
-    facts.extend(that(&jobs, is_held));
+    facts.extend(that(jobs, is_held));
     facts.push(fact("example", example));
     Described {
         name: info.name.to_owned(),
@@ -217,7 +218,7 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
         let reason = job.scope()?.cannot_show.remove(defect.name)?;
         Some(format!("{}: {reason}", job.name()))
     });
-    let (scenarios, _) = homes_among(kube, &jobs, defect);
+    let (scenarios, _) = homes_among(kube, jobs, defect);
     let shown_by = |job: &Job| {
         let scope = job.scope();
         scope.is_some_and(|scope| scope.shows.iter().any(|name| name == defect.name))
@@ -280,9 +281,9 @@ fn fault(kube: &Kube, kind: &'static str) -> Described {
                 "`{in_a_file}` in `faults` (`wavetank schema` has all keys)"
             )],
         ),
-        fact("needs", targets(&jobs, kind)),
+        fact("needs", targets(jobs, kind)),
     ];
-    facts.extend(that(&jobs, is_budgeted));
+    facts.extend(that(jobs, is_budgeted));
     facts.push(fact("example", example));
     Described {
         name: kind.to_owned(),
