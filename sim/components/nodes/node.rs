@@ -157,7 +157,7 @@ impl Node {
                 {"type": "Ready", "status": "True", "lastHeartbeatTime": now, "lastTransitionTime": now},
             ]},
         });
-        // Until there is a controller that gives out ranges.
+        // Kubelets bring their own range, also where a controller gives ranges to nodes.
         if let Some(range) = &self.pod_cidr {
             node["spec"] = json!({"podCIDR": **range, "podCIDRs": [**range]});
         }
