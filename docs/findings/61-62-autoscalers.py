@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Candidates 61 and 62. No pod and no metrics are needed.
+"""Findings 61 and 62. No pod and no metrics are needed.
 
 61: the autoscaler `moved` is for the Deployment `first`, and then for one that is not there. Another one for `first` says for as long
 as that is so that two autoscalers select its pods. `alone`, whose predecessor was deleted and not moved, does not.

@@ -30,23 +30,30 @@ impl Part for Options {
 /// The range of a cluster without the option: as large as can be simulated with the usual ranges of nodes.
 const CLUSTER_CIDR: &str = "10.244.0.0/20";
 
+const MASK_IPV4: &str = "node-cidr-mask-size-ipv4";
+const MASK_IPV6: &str = "node-cidr-mask-size-ipv6";
+
 impl Options {
+    /// The keys that the scenario has.
+    fn given(&self) -> Vec<&'static str> {
+        let all = [
+            (self.cluster_cidr.is_some(), "cluster-cidr"),
+            (self.node_cidr_mask_size_ipv4.is_some(), MASK_IPV4),
+            (self.node_cidr_mask_size_ipv6.is_some(), MASK_IPV6),
+        ];
+        all.into_iter()
+            .filter_map(|(is_given, key)| is_given.then_some(key))
+            .collect()
+    }
+
     /// Each range of the cluster, with the mask of nodes and the key that this stands under.
     fn ranges(&self) -> Vec<(Cidr, u8, &'static str)> {
         let given = self.cluster_cidr.as_ref().map(|given| given.0.clone());
         let all = given.unwrap_or_else(|| vec![CLUSTER_CIDR.to_owned()]);
         let all = all.iter().filter_map(|text| Cidr::parse(text));
         let sized = all.map(|cidr| match cidr.width() {
-            32 => (
-                cidr,
-                self.node_cidr_mask_size_ipv4.unwrap_or(24),
-                "node-cidr-mask-size-ipv4",
-            ),
-            _ => (
-                cidr,
-                self.node_cidr_mask_size_ipv6.unwrap_or(64),
-                "node-cidr-mask-size-ipv6",
-            ),
+            32 => (cidr, self.node_cidr_mask_size_ipv4.unwrap_or(24), MASK_IPV4),
+            _ => (cidr, self.node_cidr_mask_size_ipv6.unwrap_or(64), MASK_IPV6),
         });
         sized.collect()
     }
@@ -62,23 +69,16 @@ pub(super) fn cidr_sets(spec: &Spec) -> Vec<CidrSet> {
 /// Finds what is wrong with them (`NewNodeIpamController`, and `clusterSubnetMaxDiff`, here of both families).
 pub(super) fn check(spec: &Spec, mistakes: &mut Mistakes) {
     let options: Options = spec.part();
-    let is_given = options != Options::default();
-    if is_given && !(NEEDED.met)(spec) {
-        let key = match options.cluster_cidr {
-            Some(_) => "cluster-cidr",
-            None if options.node_cidr_mask_size_ipv4.is_some() => "node-cidr-mask-size-ipv4",
-            None => "node-cidr-mask-size-ipv6",
-        };
-        let message = format!("`{key}` is for {}", NEEDED.lacking);
-        mistakes.key(
-            Section::Options,
-            key,
-            message,
-            format!("add {}", NEEDED.add),
-        );
-        return;
-    }
     if !(NEEDED.met)(spec) {
+        if let Some(key) = options.given().first() {
+            let message = format!("`{key}` is for {}", NEEDED.lacking);
+            mistakes.key(
+                Section::Options,
+                key,
+                message,
+                format!("add {}", NEEDED.add),
+            );
+        }
         return;
     }
     for (cidr, mask, key) in options.ranges() {
@@ -86,19 +86,12 @@ pub(super) fn check(spec: &Spec, mistakes: &mut Mistakes) {
         if !(least..=most).contains(&mask) {
             let message = format!("a node cannot have a range of `/{mask}` out of {cidr}");
             let help = format!("give `{key}` of {least} to {most}");
-            let at = if spec_has(&options, key) {
+            let at = if options.given().contains(&key) {
                 key
             } else {
                 "cluster-cidr"
             };
             mistakes.value(Section::Options, at, message, help);
         }
-    }
-}
-
-fn spec_has(options: &Options, key: &str) -> bool {
-    match key {
-        "node-cidr-mask-size-ipv4" => options.node_cidr_mask_size_ipv4.is_some(),
-        _ => options.node_cidr_mask_size_ipv6.is_some(),
     }
 }
