@@ -41,11 +41,7 @@ pub struct Mapping {
 impl Mapping {
     /// The path of an object, or of a collection where there is no name.
     pub fn path(&self, namespace: &str, name: &str) -> String {
-        let root = match self.api_version.contains('/') {
-            true => "apis",
-            false => "api",
-        };
-        let mut path = format!("/{root}/{}", self.api_version);
+        let mut path = self.path_of_version();
         if self.namespaced && !namespace.is_empty() {
             path = format!("{path}/namespaces/{namespace}");
         }
@@ -54,6 +50,15 @@ impl Mapping {
             "" => path,
             name => format!("{path}/{name}"),
         }
+    }
+
+    /// The path of its group and version: what discovery tells of it.
+    pub fn path_of_version(&self) -> String {
+        let root = match self.api_version.contains('/') {
+            true => "apis",
+            false => "api",
+        };
+        format!("/{root}/{}", self.api_version)
     }
 
     /// The group; empty for core.

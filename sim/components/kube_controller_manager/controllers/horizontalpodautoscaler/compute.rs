@@ -26,7 +26,7 @@ pub(super) struct Computed {
     pub statuses: Vec<Json>,
     /// So many could not be had.
     pub invalid: usize,
-    /// Of so many pods one of the others is missing, at most.
+    /// Of the metrics that could be had: how many pods lack one, at most.
     pub missing: i64,
     /// When the oldest sample was taken.
     pub sampled: Stamp,
@@ -76,7 +76,7 @@ impl HorizontalController {
     ///
     /// # Errors
     /// If there is no selector, or other autoscalers select the same pods: a condition says so.
-    pub(super) fn validate_and_parse_selector(
+    pub(super) async fn validate_and_parse_selector(
         &self,
         rx: Rx,
         look: &mut Look,
@@ -108,12 +108,19 @@ impl HorizontalController {
         selectors::put_selector(rx, &look.key, Some(selector.clone()));
         let pods = self.selected(rx, &look.namespace, &selector);
         let pods: Vec<Json> = pods.iter().map(Stored::json).collect();
-        let selecting = selectors::hpas_controlling_pods_under_selector(rx, &look.namespace, &pods);
+        let mut selecting =
+            selectors::hpas_controlling_pods_under_selector(rx, &look.namespace, &pods);
         if selecting.len() > 1 && !self.defects.has(Bug::AutoscalersSharePods) {
+            if !self.defects.has(Bug::FixNameAutoscalersInOrder) {
+                // Upstream takes them from a Go map, which begins anywhere.
+                let first = rx.choose(selecting.len() as u64).await;
+                selecting.rotate_left(first as usize);
+            }
             let all = selecting.join(" ");
             let message =
                 format!("pods by selector {text} are controlled by multiple HPAs: [{all}]");
-            refuse("AmbiguousSelector", &message);
+            let why = ("AmbiguousSelector", &*message);
+            set_condition(&mut look.autoscaler, "ScalingActive", false, why, now);
             rx.note(IsAmbiguous {
                 autoscaler: look.key.clone(),
             });
@@ -131,7 +138,7 @@ impl HorizontalController {
         rx: Rx,
         look: &mut Look,
     ) -> Result<Computed, Failed> {
-        let selector = self.validate_and_parse_selector(rx, look)?;
+        let selector = self.validate_and_parse_selector(rx, look).await?;
         let specs = json::list(&look.autoscaler, &["spec", "metrics"]).to_vec();
         let mut computed = Computed {
             replicas: 0,
@@ -202,6 +209,7 @@ impl HorizontalController {
         if kind != "Resource" {
             let api = match kind {
                 "External" => "external",
+                "ContainerResource" => "resource",
                 _ => "custom",
             };
             let why = format!("unable to fetch metrics from {api} metrics API: there is none");

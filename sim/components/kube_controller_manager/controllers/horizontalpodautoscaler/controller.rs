@@ -68,13 +68,13 @@ fn handle(rx: Rx, notice: &Notice, defects: Set<Bug>) {
     }
 }
 
-/// `enqueueHPA`
+/// `enqueueHPA`: with the delay; where it waits already it is no earlier.
 fn enqueue_hpa(rx: Rx, key: Item, defects: Set<Bug>) {
+    selectors::register(rx, key.clone());
     match defects.has(Bug::AutoscalersWakeThemselves) {
-        true => QUEUE.add(rx, key.clone()),
-        false => add_rate_limited(rx, key.clone()),
+        true => QUEUE.add(rx, key),
+        false => add_rate_limited(rx, key),
     }
-    selectors::register(rx, key);
 }
 
 /// `deleteHPA`

@@ -46,7 +46,7 @@ const WINDOWS_SCALE_UP: Defect = Defect::known(
 
 const FIRST_SIZE_IS_FORGOTTEN: Defect = Defect::known(
     "first-size-is-forgotten",
-    "k/k#68826 (1.13)",
+    "k/k#68826, PR #68831 (1.12)",
     "the size that something has when the controller first sees it is no recommendation: it is scaled down at once",
 )
 .ships(Gate::NEVER)
@@ -54,7 +54,7 @@ const FIRST_SIZE_IS_FORGOTTEN: Defect = Defect::known(
 
 const FAILED_PODS_ARE_UNREADY: Defect = Defect::known(
     "failed-pods-are-unready",
-    "k/k#55630, PR #60648 (1.11)",
+    "k/k#55630, PR #60648 (1.10)",
     "pods that failed are taken for such as will be ready soon, and nothing is scaled up for them",
 )
 .ships(Gate::NEVER)
@@ -62,7 +62,7 @@ const FAILED_PODS_ARE_UNREADY: Defect = Defect::known(
 
 const UNREADY_PODS_COUNT: Defect = Defect::known(
     "unready-pods-count",
-    "PR #33593 (1.5), PR #66615 (1.12)",
+    "PR #33593 (1.5), PR #66615, PR #68068 (1.12)",
     "what pods use that are not ready is counted as load",
 )
 .ships(Gate::NEVER)
@@ -94,7 +94,7 @@ const AUTOSCALERS_WAKE_THEMSELVES: Defect = Defect::known(
 
 const MINIMUM_IS_FORGOTTEN: Defect = Defect::known(
     "minimum-is-forgotten",
-    "`minReplicas` in `convertDesiredReplicasWithRules` and `…WithBehaviorRate`, left out",
+    "k/k#49028, k/k#51111, PR #48997 (1.8)",
     "an autoscaler scales below its minimum",
 )
 .ships(Gate::NEVER)
@@ -135,6 +135,20 @@ const FIX_KNOWN_PODS_COUNT: Defect = Defect::fix(
 )
 .fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
 
+const FIX_NAME_AUTOSCALERS_IN_ORDER: Defect = Defect::fix(
+    "fix-name-autoscalers-in-order",
+    "FINDINGS.md, 68",
+    "autoscalers that select the same pods are named in the order of their names: a status that says the same is not written again",
+)
+.fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
+
+const FIX_KEEP_SCALE_EVENTS: Defect = Defect::fix(
+    "fix-keep-scale-events",
+    "FINDINGS.md, 69",
+    "what was scaled is remembered for as long as the policies of either direction count it",
+)
+.fits_only(gates::HORIZONTAL_POD_AUTOSCALER_CONTROLLER);
+
 defects! {
     /// A mistake in the controller of HorizontalPodAutoscalers, or the fix of one.
     pub enum HorizontalPodAutoscalerDefect in "controllers of HorizontalPodAutoscalers" {
@@ -155,5 +169,7 @@ defects! {
         FixForgetOldSelectors = FIX_FORGET_OLD_SELECTORS,
         FixSharedPodsStay = FIX_SHARED_PODS_STAY,
         FixKnownPodsCount = FIX_KNOWN_PODS_COUNT,
+        FixNameAutoscalersInOrder = FIX_NAME_AUTOSCALERS_IN_ORDER,
+        FixKeepScaleEvents = FIX_KEEP_SCALE_EVENTS,
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wavetank_api::{Json, json};
 use wavetank_client::workqueue::Item;
-use wavetank_engine::{Cell, Rx, Time};
+use wavetank_engine::{Cell, Instant, Rx, Time};
 use wavetank_version::Set;
 
 use super::defects::HorizontalPodAutoscalerDefect as Bug;
@@ -23,15 +23,20 @@ const SCALE_UP_LIMIT_MINIMUM: i64 = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct TimestampedRecommendation {
     recommendation: i64,
-    timestamp: Time,
+    timestamp: Instant,
 }
 
 /// `timestampedScaleEvent`
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct TimestampedScaleEvent {
     replica_change: i64,
-    timestamp: Time,
+    timestamp: Instant,
     outdated: bool,
+}
+
+/// How long ago that was, as a monotonic clock shows it.
+fn age(of: Instant, now: Time) -> Duration {
+    now.since(of.0)
 }
 
 static RECOMMENDATIONS: Cell<BTreeMap<Item, Vec<TimestampedRecommendation>>> =
@@ -54,11 +59,11 @@ pub(super) fn forget(rx: Rx, key: &Item) {
 
 /// `recordInitialRecommendation`: nothing is scaled down for a while after it was seen first.
 pub(super) fn record_initial_recommendation(rx: Rx, current_replicas: i64, key: &Item) {
-    let first = TimestampedRecommendation {
-        recommendation: current_replicas,
-        timestamp: rx.clock(),
-    };
-    rx.update(&RECOMMENDATIONS, |all| {
+    rx.update_at(&RECOMMENDATIONS, |all, now| {
+        let first = TimestampedRecommendation {
+            recommendation: current_replicas,
+            timestamp: Instant(now),
+        };
         all.entry(key.clone()).or_insert_with(|| vec![first]);
     });
 }
@@ -176,67 +181,68 @@ impl<'a> NormalizationArg<'a> {
         }
     }
 
-    /// Works on what was recommended, and keeps what is recommended now: in the place of one that is old, if there is one.
+    /// Works on what was recommended, each with its age, and keeps what is recommended now: in the place of one that is old, if there
+    /// is one.
     fn recommend(
         &self,
         rx: Rx,
-        mut weigh: impl FnMut(&TimestampedRecommendation),
-        is_old: impl Fn(&TimestampedRecommendation) -> bool,
+        mut weigh: impl FnMut(i64, Duration),
+        is_old: impl Fn(Duration) -> bool,
     ) {
-        let now = TimestampedRecommendation {
-            recommendation: self.desired_replicas,
-            timestamp: rx.clock(),
-        };
-        rx.update(&RECOMMENDATIONS, |all| {
+        rx.update_at(&RECOMMENDATIONS, |all, now| {
             let own = all.entry(self.key.clone()).or_default();
-            own.iter().for_each(&mut weigh);
-            match own.iter_mut().rev().find(|own| is_old(own)) {
-                Some(old) => *old = now,
-                None => own.push(now),
+            for own in own.iter() {
+                weigh(own.recommendation, age(own.timestamp, now));
+            }
+            let new = TimestampedRecommendation {
+                recommendation: self.desired_replicas,
+                timestamp: Instant(now),
+            };
+            match own
+                .iter_mut()
+                .rev()
+                .find(|own| is_old(age(own.timestamp, now)))
+            {
+                Some(old) => *old = new,
+                None => own.push(new),
             }
         });
     }
 
     /// `stabilizeRecommendation`
     fn stabilize_recommendation(&self, rx: Rx) -> i64 {
-        let cutoff = rx.clock() - DOWNSCALE_STABILISATION_WINDOW;
         let mut most = self.desired_replicas;
-        let weigh = |own: &TimestampedRecommendation| {
-            if own.timestamp >= cutoff {
-                most = most.max(own.recommendation);
+        let weigh = |recommendation: i64, age| {
+            if age <= DOWNSCALE_STABILISATION_WINDOW {
+                most = most.max(recommendation);
             }
         };
-        self.recommend(rx, weigh, |own| own.timestamp < cutoff);
+        self.recommend(rx, weigh, |age| age > DOWNSCALE_STABILISATION_WINDOW);
         most
     }
 
     /// `stabilizeRecommendationWithBehaviors`
     fn stabilize_recommendation_with_behaviors(&self, rx: Rx) -> (i64, Reason) {
-        let now = rx.clock();
-        let cutoff = |direction| now - self.rules(direction).stabilization_window();
-        let (up_cutoff, down_cutoff) = (cutoff("scaleUp"), cutoff("scaleDown"));
+        let window = |direction| self.rules(direction).stabilization_window();
+        let (up_window, down_window) = (window("scaleUp"), window("scaleDown"));
         let asked = self.desired_replicas;
         let goes_up = asked >= self.current_replicas;
         let (mut up, mut down, mut flat) = (asked, asked, asked);
-        let weigh = |own: &TimestampedRecommendation| {
-            let of_up = own.timestamp > up_cutoff;
-            let of_down = own.timestamp > down_cutoff;
+        let weigh = |recommendation: i64, age| {
+            let (of_up, of_down) = (age < up_window, age < down_window);
             if of_up {
-                up = up.min(own.recommendation);
+                up = up.min(recommendation);
             }
             if of_down {
-                down = down.max(own.recommendation);
+                down = down.max(recommendation);
             }
             match goes_up {
-                true if of_up => flat = flat.min(own.recommendation),
-                false if of_down => flat = flat.max(own.recommendation),
+                true if of_up => flat = flat.min(recommendation),
+                false if of_down => flat = flat.max(recommendation),
                 _ => {}
             }
         };
-        let is_old = |own: &TimestampedRecommendation| {
-            own.timestamp < up_cutoff && own.timestamp < down_cutoff
-        };
-        self.recommend(rx, weigh, is_old);
+        self.recommend(rx, weigh, |age| age > up_window && age > down_window);
         let why = match goes_up {
             true => ("ScaleUpStabilized", LOWEST),
             false => ("ScaleDownStabilized", HIGHEST),
@@ -299,11 +305,10 @@ impl<'a> NormalizationArg<'a> {
 
     /// How many replicas there were before a period began (`getReplicasChangePerPeriod` of both directions).
     fn period_start_replicas(&self, rx: Rx, period: Duration, goes_up: bool) -> i64 {
-        let cutoff = rx.clock() - period;
         let change = |events: &'static Cell<ScaleEvents>| {
-            rx.look(events, |all| {
+            rx.update_at(events, |all, now| {
                 let own = all.get(self.key).into_iter().flatten();
-                let recent = own.filter(|event| event.timestamp > cutoff);
+                let recent = own.filter(|event| age(event.timestamp, now) < period);
                 recent.map(|event| event.replica_change).sum::<i64>()
             })
         };
@@ -369,6 +374,7 @@ pub(super) fn store_scale_event(
     key: &Item,
     prev_replicas: i64,
     new_replicas: i64,
+    defects: Set<Bug>,
 ) {
     let Some(behavior) = behavior else {
         return;
@@ -377,17 +383,24 @@ pub(super) fn store_scale_event(
         true => ("scaleUp", &SCALE_UP_EVENTS),
         false => ("scaleDown", &SCALE_DOWN_EVENTS),
     };
-    let now = rx.clock();
-    let cutoff = now - ScalingRules(&behavior[direction]).longest_policy_period();
-    let event = TimestampedScaleEvent {
-        replica_change: (new_replicas - prev_replicas).abs(),
-        timestamp: now,
-        outdated: false,
+    let longest = |direction: &str| ScalingRules(&behavior[direction]).longest_policy_period();
+    let longest = match defects.has(Bug::FixKeepScaleEvents) {
+        // The periods of the other direction count them as well.
+        true => longest("scaleUp").max(longest("scaleDown")),
+        false => longest(direction),
     };
-    rx.update(events, |all| {
+    rx.update_at(events, |all, now| {
         let own = all.entry(key.clone()).or_default();
+        let event = TimestampedScaleEvent {
+            replica_change: (new_replicas - prev_replicas).abs(),
+            timestamp: Instant(now),
+            outdated: false,
+        };
         // `markScaleEventsOutdated`
-        for event in own.iter_mut().filter(|own| own.timestamp < cutoff) {
+        for event in own
+            .iter_mut()
+            .filter(|own| age(own.timestamp, now) > longest)
+        {
             event.outdated = true;
         }
         match own.iter_mut().rev().find(|own| own.outdated) {

@@ -10,8 +10,7 @@ use wavetank_engine::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct LooksAt {
     pub autoscaler: Item,
-    /// What its clock shows.
-    pub now: Time,
+    pub uid: Arc<str>,
 }
 
 /// It has read to how many replicas that is scaled which an autoscaler is for.
@@ -39,7 +38,7 @@ pub(super) struct Decides {
     pub desired: i64,
     /// So many metrics could not be had.
     pub invalid: usize,
-    /// Of so many pods one metric is missing that could be had, at most.
+    /// Of the metrics that could be had: how many pods lack one, at most.
     pub missing: i64,
     /// When the oldest sample was taken that counts.
     pub sampled: Stamp,

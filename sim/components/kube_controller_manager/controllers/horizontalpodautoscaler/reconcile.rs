@@ -1,12 +1,12 @@
 //! One look at an autoscaler (`reconcileKey`, `reconcileAutoscaler`): how many replicas there are is read, how many there should
 //! be is decided, and both are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use wavetank_api::{Json, Method, Object, Reason, Request, Stamp, Stored, json};
 use wavetank_client::Failure;
+use wavetank_client::wait::DEFAULT_RETRY;
 use wavetank_client::workqueue::Item;
 use wavetank_engine::{Cell, Rx};
 
@@ -19,15 +19,12 @@ use super::normalize::{
 use super::notes::{Decides, LooksAt, ReadScale, Rescaled, Rescales};
 use super::selectors;
 use super::status::{set_condition, set_current_replicas_and_metrics_in_status, set_status};
-use crate::controller_utils::SyncError;
-use crate::controller_utils::discovery::rest_mapping;
-
-/// `retry.DefaultRetry`
-const STEPS: u32 = 5;
-const RETRY_AFTER: Duration = Duration::from_millis(10);
+use crate::controller_utils::discovery::{Mapping, rest_mapping};
 
 /// Which autoscaler was looked at last under a key, by its UID. Upstream does not remember that.
 static KNOWN: Cell<BTreeMap<Item, Arc<str>>> = Cell::new("hpa-uids");
+/// The groups and versions, with a resource, of which discovery has told the kind of the scale (`cachedScaleKindResolver`).
+static SCALE_KINDS: Cell<BTreeSet<Arc<str>>> = Cell::new("hpa-scale-kinds");
 
 /// What a look works on.
 #[derive(Clone, Debug)]
@@ -38,8 +35,9 @@ pub(super) struct Look {
     /// The autoscaler, with what is to be written of it.
     pub autoscaler: Json,
     /// The status as the cache has it.
-    status: Json,
-    /// The path of the scale of what it is for, and that scale.
+    pub status: Json,
+    /// The resource of what it is for, the path of its scale, and that scale.
+    mapping: Option<Mapping>,
     path: String,
     pub scale: Json,
     pub current_replicas: i64,
@@ -57,6 +55,7 @@ impl Look {
             uid: of.uid().into(),
             autoscaler: json.clone(),
             status: json.get("status").cloned().unwrap_or_default(),
+            mapping: None,
             path: String::new(),
             scale: Json::Null,
             current_replicas: 0,
@@ -85,34 +84,26 @@ impl Look {
     }
 }
 
-/// Why nothing more is done; it is looked at again, whatever it was.
-fn stopped() -> SyncError {
-    SyncError::Worded("the autoscaler cannot scale".to_owned())
-}
-
 impl HorizontalController {
     /// `reconcileKey`: is the autoscaler gone?
     pub(super) async fn reconcile_key(&self, rx: Rx, key: Item) -> bool {
         let Some(autoscaler) = self.autoscalers.get(rx, &key) else {
             forget(rx, &key);
+            rx.update(&KNOWN, |all| {
+                all.remove(&key);
+            });
             return true;
         };
         rx.note(LooksAt {
             autoscaler: key.clone(),
-            now: rx.clock(),
+            uid: autoscaler.object.uid().into(),
         });
-        // Whatever fails, it is looked at again.
-        let _ = self.reconcile_autoscaler(rx, key, &autoscaler).await;
+        self.reconcile_autoscaler(rx, key, &autoscaler).await;
         false
     }
 
-    /// `reconcileAutoscaler`
-    async fn reconcile_autoscaler(
-        &self,
-        rx: Rx,
-        key: Item,
-        shared: &Stored,
-    ) -> Result<(), SyncError> {
+    /// `reconcileAutoscaler`. Whatever fails, it is looked at again in 15 s, so that nobody needs to know.
+    async fn reconcile_autoscaler(&self, rx: Rx, key: Item, shared: &Stored) {
         let mut look = Look::new(key, &shared.object);
         if self.defects.has(Bug::FixForgetGoneAutoscalers) {
             forget_another(rx, &look);
@@ -121,10 +112,7 @@ impl HorizontalController {
             let message =
                 format!("the HPA controller was unable to get the target's current scale: {why}");
             look.able_to_scale(rx, false, ("FailedGetScale", &message));
-            let old = look.status.clone();
-            return self
-                .update_status_if_needed(rx, &old, &look.autoscaler)
-                .await;
+            return self.update_status_if_needed(rx, &look).await;
         }
         let read = "the HPA controller was able to get the target's current scale";
         look.able_to_scale(rx, true, ("SucceededGetScale", read));
@@ -140,23 +128,20 @@ impl HorizontalController {
             Ok(decided) => decided,
             Err(Failed { statuses }) => {
                 look.status_of_failure(statuses);
-                let old = look.status.clone();
-                return self
-                    .update_status_if_needed(rx, &old, &look.autoscaler)
-                    .await;
+                return self.update_status_if_needed(rx, &look).await;
             }
         };
         let current = look.current_replicas;
         let rescales = desired != current;
         if rescales {
-            self.rescale(rx, &mut look, desired, statuses.clone())
-                .await?;
+            let done = self.rescale(rx, &mut look, desired, statuses.clone());
+            if !done.await {
+                return;
+            }
         }
         let rescaled = rescales.then(|| Stamp::of(rx.clock()));
         set_status(&mut look.autoscaler, current, desired, statuses, rescaled);
-        let old = look.status.clone();
-        self.update_status_if_needed(rx, &old, &look.autoscaler)
-            .await
+        self.update_status_if_needed(rx, &look).await;
     }
 
     /// Reads the scale of what the autoscaler is for (`RESTMappings`, `scaleForResourceMappings`).
@@ -169,6 +154,7 @@ impl HorizontalController {
             "{}/scale",
             mapping.path(&look.namespace, look.target("name"))
         );
+        look.mapping = Some(mapping);
         let get = Request::new(Method::Get, look.path.clone());
         let scale = match self.rest.object(rx, get).await {
             Ok(scale) => scale.json(),
@@ -188,7 +174,7 @@ impl HorizontalController {
     async fn decide(&self, rx: Rx, look: &mut Look) -> Result<(i64, Option<Vec<Json>>), Failed> {
         let current = look.current_replicas;
         if self.defects.has(Bug::FixForgetOldSelectors) {
-            // Only what it selects is of interest.
+            // Also where metrics are not asked for, and the selector is not looked at otherwise.
             let text = json::text(&look.scale, &["status", "selector"]);
             let selector = wavetank_api::selector::LabelSelector::parse(text).ok();
             selectors::put_selector(rx, &look.key, selector.filter(|_| !text.is_empty()));
@@ -209,7 +195,7 @@ impl HorizontalController {
         };
         if let Some(bound) = bound {
             if self.defects.has(Bug::FixSharedPodsStay) {
-                self.validate_and_parse_selector(rx, look)?;
+                self.validate_and_parse_selector(rx, look).await?;
             }
             return Ok((bound, None));
         }
@@ -258,14 +244,14 @@ impl HorizontalController {
         normalized.desired
     }
 
-    /// Scales, and says so: what is read again after a conflict is overwritten.
+    /// Scales, and says so; false if it could not.
     async fn rescale(
         &self,
         rx: Rx,
         look: &mut Look,
         desired: i64,
         statuses: Option<Vec<Json>>,
-    ) -> Result<(), SyncError> {
+    ) -> bool {
         let current = look.current_replicas;
         rx.note(Rescales {
             autoscaler: look.key.clone(),
@@ -275,23 +261,19 @@ impl HorizontalController {
             min: look.min_replicas,
             max: look.max_replicas,
         });
-        match self.update_scale(rx, look, desired).await {
-            Ok(()) => {}
-            Err(failure) => {
-                let message =
-                    format!("the HPA controller was unable to update the target scale: {failure}");
-                look.able_to_scale(rx, false, ("FailedUpdateScale", &message));
-                look.status_of_failure(statuses);
-                let old = look.status.clone();
-                self.update_status_if_needed(rx, &old, &look.autoscaler)
-                    .await?;
-                return Err(stopped());
-            }
+        if let Err(failure) = self.update_scale(rx, look, desired).await {
+            let message =
+                format!("the HPA controller was unable to update the target scale: {failure}");
+            look.able_to_scale(rx, false, ("FailedUpdateScale", &message));
+            look.status_of_failure(statuses);
+            self.update_status_if_needed(rx, look).await;
+            return false;
         }
         let message =
             format!("the HPA controller was able to update the target scale to {desired}");
         look.able_to_scale(rx, true, ("SucceededRescale", &message));
-        store_scale_event(rx, look.behavior(), &look.key, current, desired);
+        let (behavior, key) = (look.behavior(), &look.key);
+        store_scale_event(rx, behavior, key, current, desired, self.defects);
         let behavior = look.behavior().unwrap_or(&Json::Null);
         rx.note(Rescaled {
             uid: look.uid.clone(),
@@ -300,31 +282,52 @@ impl HorizontalController {
             to: desired,
             now: rx.clock(),
         });
-        Ok(())
+        true
     }
 
-    /// Upstream's `RetryOnConflict` around the update of a scale.
+    /// Upstream's `RetryOnConflict` around the update of a scale: after a conflict the new scale is overwritten (finding 59).
     async fn update_scale(&self, rx: Rx, look: &mut Look, desired: i64) -> Result<(), Failure> {
-        let mut step = 1;
+        let mut backoff = DEFAULT_RETRY;
         loop {
             json::set(&mut look.scale, &["spec", "replicas"], desired);
-            let put = Request::new(Method::Put, look.path.clone()).with(look.scale.clone());
-            let Err(failure) = self.rest.object(rx, put).await else {
+            let Err(failure) = self.put_scale(rx, look).await else {
                 return Ok(());
             };
+            let mut is_another = false;
             let get = Request::new(Method::Get, look.path.clone());
             if let Ok(latest) = self.rest.object(rx, get).await {
                 look.scale = latest.json();
+                let replicas = json::number(&look.scale, &["spec", "replicas"]).unwrap_or(0);
+                is_another = replicas != look.current_replicas;
             }
-            let replicas = json::number(&look.scale, &["spec", "replicas"]).unwrap_or(0);
-            let is_another =
-                replicas != look.current_replicas && self.defects.has(Bug::FixRescaleWhatWasRead);
-            if !failure.is(Reason::Conflict) || step == STEPS || is_another {
+            let stops = is_another && self.defects.has(Bug::FixRescaleWhatWasRead);
+            if !failure.is(Reason::Conflict) || stops || !backoff.wait(rx).await {
                 return Err(failure);
             }
-            step += 1;
-            rx.sleep(RETRY_AFTER).await;
         }
+    }
+
+    /// Upstream's `Update` of a `namespacedScaleClient`, which asks for the kind of the scale first.
+    async fn put_scale(&self, rx: Rx, look: &Look) -> Result<(), Failure> {
+        if let Some(mapping) = &look.mapping {
+            self.scale_for_resource(rx, mapping).await?;
+        }
+        let put = Request::new(Method::Put, look.path.clone()).with(look.scale.clone());
+        self.rest.object(rx, put).await.map(drop)
+    }
+
+    /// `ScaleForResource`: discovery is asked once for each resource (`client-go/scale/util.go`).
+    async fn scale_for_resource(&self, rx: Rx, of: &Mapping) -> Result<(), Failure> {
+        let resource: Arc<str> = format!("{}/{}", of.api_version, of.resource).into();
+        if rx.look(&SCALE_KINDS, |known| known.contains(&resource)) {
+            return Ok(());
+        }
+        let get = Request::new(Method::Get, of.path_of_version());
+        self.rest.object(rx, get).await?;
+        rx.update(&SCALE_KINDS, |known| {
+            known.insert(resource);
+        });
+        Ok(())
     }
 }
 

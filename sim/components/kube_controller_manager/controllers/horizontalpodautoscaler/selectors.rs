@@ -1,4 +1,4 @@
-//! Which pods autoscalers select (`hpaSelectors`, a `BiMultimap`): what two of them select they leave alone.
+//! Which pods autoscalers select (`hpaSelectors`, a `BiMultimap`): pods that two of them select are scaled by neither.
 
 use std::collections::BTreeMap;
 

@@ -194,7 +194,7 @@ async fn target(client: &Client, asked: &Asked, of: u64) -> String {
     }
 }
 
-/// The second is a ReplicaSet, all others are Deployments.
+/// `web1` is a ReplicaSet, all others are Deployments.
 pub(super) fn resource_of(target: &str) -> &'static Resource {
     match target {
         "web1" => &REPLICA_SETS,
@@ -240,7 +240,7 @@ async fn behavior(client: &Client, asked: &Asked) -> Json {
     let policy = |kind: &str, value: i64, seconds: i64| json!({"type": kind, "value": value, "periodSeconds": seconds});
     let number = match asked.behavior {
         Some(number) => number,
-        None => client.rx.choose(8).await,
+        None => client.rx.choose(9).await,
     };
     match number {
         0 => json!({
@@ -266,6 +266,10 @@ async fn behavior(client: &Client, asked: &Asked) -> Json {
         5 => json!({
             "scaleUp": {"policies": [policy("Pods", 3, 90)]},
             "scaleDown": {"stabilizationWindowSeconds": 0, "policies": [policy("Pods", 2, 90)]},
+        }),
+        6 => json!({
+            "scaleUp": {"policies": [policy("Pods", 1, 90)]},
+            "scaleDown": {"stabilizationWindowSeconds": 0, "policies": [policy("Pods", 1, 15)]},
         }),
         _ => Json::Null,
     }

@@ -20,7 +20,8 @@ use wavetank_engine::{Note, ProcId, World};
 use super::notes::{Decides, IsAmbiguous, Rescales};
 use super::{NEEDED, USERS};
 
-/// Nothing is scaled down for 5 min after it was seen first, and users let one pod come or go in 60 s, of eight.
+/// For 5 min after it was seen first nothing is scaled down; then one of eight pods may come or go each 60 s; then two minutes for
+/// looks and pods.
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60 + 8 * 60 + 120);
 
 /// Somebody has to use autoscalers, to run pods, and to measure them.

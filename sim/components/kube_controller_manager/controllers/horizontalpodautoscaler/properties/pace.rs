@@ -14,7 +14,7 @@ use crate::somebody_runs;
 /// What a look takes while all is well, and more.
 const A_LOOK_TAKES: Duration = Duration::from_secs(5);
 
-/// When each autoscaler was looked at, the last two times, by its key.
+/// When each autoscaler was looked at, the last two times, by its UID.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct LooksInTime {
     after: Duration,
@@ -44,13 +44,15 @@ impl Property for LooksInTime {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        let Some(LooksAt { autoscaler, now }) = note.body.get() else {
+        let Some(LooksAt { autoscaler, uid }) = note.body.get() else {
             return Check::Idle;
         };
-        let key = remembered(world, note, autoscaler);
+        // The queue goes by timers, which a clock that jumps does not change.
+        let now = world.now();
+        let key = remembered(world, note, uid);
         let looks = self.looks.entry(key).or_default();
         let [before, last] = *looks;
-        *looks = [last, Some(*now)];
+        *looks = [last, Some(now)];
         if before.is_some_and(|before| now.since(before) < RESYNC_PERIOD) {
             let message = format!("{autoscaler} is looked at three times within 15 s");
             return violated("autoscaler", autoscaler, message);

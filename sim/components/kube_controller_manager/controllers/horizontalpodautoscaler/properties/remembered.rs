@@ -13,6 +13,8 @@ use super::{Remembered, remembered, spec_of};
 
 /// `--horizontal-pod-autoscaler-downscale-stabilization`
 const WINDOW: u64 = 300;
+/// `MaxPeriodSeconds`
+const MAX_PERIOD: Duration = Duration::from_secs(1800);
 
 fn seconds(of: &Json, field: &str) -> Option<Duration> {
     let seconds = json::number(of, &[field])?;
@@ -147,7 +149,7 @@ impl Scaled {
             let sign = if up { 1 } else { -1 };
             match is_percent {
                 false => start + sign * value,
-                // Both round up, but where less than nothing is left.
+                // Rounded up, as `math.Ceil` does, also below zero.
                 true if up => {
                     (start * (100 + value)).div_euclid(100) + i64::from(start * value % 100 != 0)
                 }
@@ -206,6 +208,8 @@ impl Property for ScalingPoliciesAreKept {
             let key = remembered(world, note, &own.uid);
             let scaled = self.scaled.entry(key).or_default();
             scaled.behavior.seen(&own.behavior, own.now);
+            let kept = own.now - MAX_PERIOD;
+            scaled.all.retain(|(at, _)| *at > kept);
             scaled.all.push((own.now, own.to - own.from));
             return Check::Idle;
         }
