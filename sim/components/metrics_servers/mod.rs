@@ -11,7 +11,7 @@ use wavetank_component::{Component, Load, Mistakes, Need, Replicas, Setup, Spec,
 
 use crate::{informers, kube_apiserver};
 
-pub use samples::{PodMetrics, load_of};
+pub use samples::{MILLI_IN_MEBI, PodMetrics, load_of};
 pub use server::{ListPodMetrics, METRICS, PodMetricsList};
 
 /// Its name, and the key of their number.

@@ -11,7 +11,7 @@ use wavetank_api::{Json, Stamp, Stored, json};
 /// A pod that begins uses so many times of what it requests.
 const BUSY: i64 = 2;
 /// Thousandths of a byte in a mebibyte.
-const MILLI_IN_MEBI: i64 = 1024 * 1024 * 1000;
+pub const MILLI_IN_MEBI: i64 = 1024 * 1024 * 1000;
 
 /// What a pod uses (`PodMetrics`), in thousandths, by the names of resources.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wavetank_api::Stamp;
 use wavetank_api::selector::LabelSelector;
-use wavetank_components::metrics_servers::{ListPodMetrics, METRICS, PodMetricsList};
+use wavetank_components::metrics_servers::{ListPodMetrics, METRICS, PodMetrics, PodMetricsList};
 use wavetank_engine::{Payload, ProcId, Rx};
 
 /// The limit of the apiserver that stands between both upstream (`--request-timeout`).
@@ -55,7 +55,7 @@ pub(super) async fn get_resource_metric(
         return Err("no metrics returned from resource metrics API".to_owned());
     }
     // `getPodMetrics`
-    let metric = |own: &wavetank_components::metrics_servers::PodMetrics| {
+    let metric = |own: &PodMetrics| {
         let metric = PodMetric {
             timestamp: own.timestamp,
             window: own.window,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use wavetank_api::selector::LabelSelector;
 use wavetank_api::{Json, Method, Object, Reason, Request, Stamp, Stored, json};
 use wavetank_client::Failure;
 use wavetank_client::wait::DEFAULT_RETRY;
@@ -176,7 +177,7 @@ impl HorizontalController {
         if self.defects.has(Bug::FixForgetOldSelectors) {
             // Also where metrics are not asked for, and the selector is not looked at otherwise.
             let text = json::text(&look.scale, &["status", "selector"]);
-            let selector = wavetank_api::selector::LabelSelector::parse(text).ok();
+            let selector = LabelSelector::parse(text).ok();
             selectors::put_selector(rx, &look.key, selector.filter(|_| !text.is_empty()));
         }
         if current == 0 && !self.defects.has(Bug::ZeroIsScaledUp) {

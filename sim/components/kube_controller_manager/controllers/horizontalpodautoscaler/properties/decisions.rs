@@ -73,7 +73,7 @@ pub(super) fn windows_only_hold_back() -> Always {
     })
 }
 
-fn replicas(of: &Json) -> i64 {
+pub(super) fn replicas(of: &Json) -> i64 {
     json::number(of, &["spec", "replicas"]).unwrap_or(1)
 }
 

@@ -18,7 +18,9 @@ use wavetank_etcd::Change;
 use super::super::controller::CONTROLLER;
 use super::super::notes::{Rescales, WritesStatus};
 use super::super::users::resource_of;
+use super::decisions::replicas;
 use super::load::target_and_load;
+use crate::controller_utils::is_pod_ready;
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
 
@@ -37,10 +39,6 @@ fn workload<'a>(world: &'a World, autoscaler: &Object) -> Option<&'a Json> {
     let name = target(autoscaler);
     let key = resource_of(name).key(NAMESPACE, name);
     Some(ClusterView(world).get(&key)?.value.json())
-}
-
-fn replicas(workload: &Json) -> i64 {
-    json::number(workload, &["spec", "replicas"]).unwrap_or(1)
 }
 
 /// Are other autoscalers for the same?
@@ -77,12 +75,8 @@ fn all_serve(world: &World, app: &str, count: i64) -> bool {
         let label = json::text(pod.json(), &["metadata", "labels", "app"]);
         label == app && !matches!(phase, "Failed" | "Succeeded")
     });
-    let is_ready = |pod: &&&Object| {
-        let mut all = json::list(pod.json(), &["status", "conditions"]).iter();
-        all.any(|own| own["type"] == "Ready" && own["status"] == "True")
-    };
     let all: Vec<_> = of_app.collect();
-    let serving = all.iter().copied().filter(is_ready);
+    let serving = all.iter().filter(|pod| is_pod_ready(pod.json()).is_some());
     let serving = serving.filter(|pod| !pod.is_being_deleted()).count();
     all.len() == serving && i64::try_from(serving) == Ok(count)
 }

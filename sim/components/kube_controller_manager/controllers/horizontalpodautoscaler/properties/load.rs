@@ -8,7 +8,7 @@ use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_api::quota::milli_value;
 use wavetank_api::{Json, json};
 use wavetank_components::changes::changes;
-use wavetank_components::metrics_servers::{LOAD, load_of};
+use wavetank_components::metrics_servers::{LOAD, MILLI_IN_MEBI, load_of};
 use wavetank_components::promises::violated;
 use wavetank_engine::{Check, Note, Property, Time, World};
 
@@ -20,8 +20,6 @@ use super::spec_of;
 const MEASURING: Duration = Duration::from_secs(30);
 /// What was measured longer ago is not looked at.
 const OLD: Duration = Duration::from_secs(90);
-/// Thousandths of a byte in a mebibyte.
-pub(super) const MILLI_IN_MEBI: i64 = 1024 * 1024 * 1000;
 
 /// A target of a metric, in thousandths of a core or of a byte, and how much of that the load is; nothing if pods do not say
 /// what they request.
