@@ -77,28 +77,28 @@ const UNSEEN_ACCOUNTS_KEEP_TOKENS: Defect = Defect::known(
 
 const FIX_LIVING_ACCOUNTS: Defect = Defect::fix(
     "fix-tokens-for-living-accounts",
-    "FINDINGS.md, tokens",
+    "FINDINGS.md, 68",
     "a token is made only for an account that a server has just shown, and not for one that was made anew since",
 )
 .fits_only(gates::TOKENS_CONTROLLER);
 
 const FIX_REPLACED_ACCOUNTS: Defect = Defect::fix(
     "fix-tokens-of-replaced-accounts",
-    "FINDINGS.md, tokens",
+    "FINDINGS.md, 69",
     "an account that was made anew while the watch was broken is looked at under its old UID, too",
 )
 .fits_only(gates::TOKENS_CONTROLLER);
 
 const FIX_UNSEEN_SECRETS: Defect = Defect::fix(
     "fix-unseen-tokens",
-    "FINDINGS.md, tokens",
+    "FINDINGS.md, 70",
     "a Secret that went while the watch was broken is taken out of what its account refers to",
 )
 .fits_only(gates::TOKENS_CONTROLLER);
 
 const FIX_REFERENCES: Defect = Defect::fix(
     "fix-remove-references-again",
-    "FINDINGS.md, tokens",
+    "FINDINGS.md, 71",
     "a reference that could not be removed is tried again, and an account that the cache does not show is asked for",
 )
 .fits_only(gates::TOKENS_CONTROLLER);

@@ -11,7 +11,7 @@ use super::token_secrets::{NAME_KEY, TYPE, UID_KEY, get_secret_references};
 
 /// So few that they are made again.
 const ACCOUNTS_USED: u64 = 2;
-const SECRETS_USED: u64 = 3;
+const SECRETS_USED: u64 = 4;
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,9 +32,11 @@ enum What {
     Empty,
     Forge,
     Delete,
+    /// An account refers to a Secret, which is deleted at once, and is marked.
+    Retire,
 }
 
-const ALL: [(&str, What); 12] = [
+const ALL: [(&str, What); 13] = [
     ("appoint", What::Appoint),
     ("dismiss", What::Dismiss),
     ("replace", What::Replace),
@@ -47,10 +49,11 @@ const ALL: [(&str, What); 12] = [
     ("empty", What::Empty),
     ("forge", What::Forge),
     ("delete", What::Delete),
+    ("retire", What::Retire),
 ];
 
 /// How often each is drawn.
-const DRAWN: [What; 20] = [
+const DRAWN: [What; 22] = [
     What::Appoint,
     What::Appoint,
     What::Appoint,
@@ -71,6 +74,8 @@ const DRAWN: [What; 20] = [
     What::Forge,
     What::Delete,
     What::Delete,
+    What::Retire,
+    What::Retire,
 ];
 
 /// What it was told to do; what is not said is drawn.
@@ -140,6 +145,11 @@ impl Use for UsesTokens {
                 client.change(&SECRETS, secret, &certificate, "Zm9yZ2Vk".into()).await;
             }
             What::Delete => delete(&client, &SECRETS, secret).await,
+            What::Retire => {
+                refer(&client, account, secret).await;
+                delete(&client, &SECRETS, secret).await;
+                mark(&client, &SERVICE_ACCOUNTS, account).await;
+            }
         }
     }
 }
