@@ -1,7 +1,9 @@
-//! What a cluster costs, and how that grows with it: `cargo bench --bench cluster [-- [--minutes N] [--size NODES,PODS ..]]`.
+//! What a cluster costs, and how that grows with it: `cargo bench --bench cluster [-- [--minutes N] [--kubelets]
+//! [--size NODES,PODS ..]]`.
 //!
-//! A cluster has two apiservers, two controller managers, a kubelet with its runtime on each node, all with heartbeats, 20 Services
-//! and a Deployment behind each. It comes up, runs for so many minutes (3), and rolls out a twentieth of its pods in the last one. Without
+//! A cluster has two apiservers, two controller managers, nodes with heartbeats, a client that binds pods and one that runs them, 20
+//! Services and a Deployment behind each. With `--kubelets` each node has a kubelet and a runtime, which run its pods; each kubelet
+//! hears of all pods, so that what that costs grows with the square. It comes up, runs for so many minutes (3), and rolls out a twentieth of its pods in the last one. Without
 //! `--size` it has 10 nodes and 100 pods, then 100 nodes and 1,000 pods; each size is run in a process of its own, so that its memory can be
 //! told. The last lines say how each figure has grown, and whether the time of a simulated minute has grown at most twelvefold.
 //! Ratios matter, since machines differ; no time is asserted.
@@ -32,7 +34,7 @@ use crate::size::{Figures, Phase, Size};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: cargo bench --bench cluster [-- [--minutes N] [--size NODES,PODS ..]]";
+const USAGE: &str = "usage: cargo bench --bench cluster [-- [--minutes N] [--kubelets] [--size NODES,PODS ..]]";
 /// The time of a simulated minute may grow so much from the first size to the second, which is ten times as large.
 const MOST_GROWTH: f64 = 12.0;
 
@@ -40,6 +42,7 @@ const MOST_GROWTH: f64 = 12.0;
 struct Asked {
     minutes: u64,
     sizes: Vec<Size>,
+    kubelets: bool,
     /// The parent asks its child for the figures of one size.
     child: bool,
 }
@@ -49,6 +52,7 @@ impl Asked {
         let mut asked = Asked {
             minutes: 3,
             sizes: Vec::new(),
+            kubelets: false,
             child: false,
         };
         while let Some(argument) = arguments.next() {
@@ -56,6 +60,7 @@ impl Asked {
             match argument.as_str() {
                 // Cargo says it.
                 "--bench" => {}
+                "--kubelets" => asked.kubelets = true,
                 "--child" => asked.child = true,
                 "--minutes" => {
                     let text = value()?;
@@ -96,7 +101,7 @@ fn parent(asked: &Asked) -> Result<(), String> {
     };
     let mut all: Vec<Figures> = Vec::new();
     for size in sizes {
-        let figures = measured_apart(size, asked.minutes)?;
+        let figures = measured_apart(size, asked)?;
         println!("{size}\n{figures}");
         all.push(figures);
     }
@@ -117,10 +122,11 @@ fn parent(asked: &Asked) -> Result<(), String> {
     Ok(())
 }
 
-fn measured_apart(size: Size, minutes: u64) -> Result<Figures, String> {
+fn measured_apart(size: Size, asked: &Asked) -> Result<Figures, String> {
     let own = std::env::current_exe().map_err(|why| why.to_string())?;
-    let (size, minutes) = (size.argument(), minutes.to_string());
-    let child = ["--bench", "--child", "--minutes", &minutes, "--size", &size];
+    let (size, minutes) = (size.argument(), asked.minutes.to_string());
+    let mut child = vec!["--bench", "--child", "--minutes", &minutes, "--size", &size];
+    child.extend(asked.kubelets.then_some("--kubelets"));
     let output = Command::new(own).args(child).output();
     let output = output.map_err(|why| why.to_string())?;
     if !output.status.success() {
@@ -134,7 +140,7 @@ fn child(asked: &Asked) -> Result<(), String> {
     let [size] = asked.sizes[..] else {
         return Err(USAGE.to_owned());
     };
-    let scenario = Kube::default().read("cluster.yaml", &size.scenario(asked.minutes))?;
+    let scenario = Kube::default().read("cluster.yaml", &size.scenario(asked.minutes, asked.kubelets))?;
     let composition = Composition {
         fixed: true,
         ..Composition::default()
@@ -157,7 +163,7 @@ fn measure(case: &dyn Case, minutes: u64) -> Result<Figures, String> {
     for minute in 0..minutes {
         let end = Time::ZERO + Duration::from_secs(60 * (minute + 1));
         let (began, mut events) = (Instant::now(), 0_u64);
-        while run.world().next_entry().is_some_and(|next| next.at < end) {
+        while run.world().now() < end {
             match run.step() {
                 Ok(true) => events += 1,
                 Ok(false) => break,

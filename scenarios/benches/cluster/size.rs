@@ -28,7 +28,7 @@ impl Size {
     }
 
     /// A scenario that lasts so many minutes.
-    pub fn scenario(self, minutes: u64) -> String {
+    pub fn scenario(self, minutes: u64, has_kubelets: bool) -> String {
         let Size { nodes, pods } = self;
         let (replicas, storm) = (pods / SERVICES, 60 * minutes);
         let mut plan = String::new();
@@ -46,6 +46,10 @@ impl Size {
         }
         let at = 60.0 * (minutes - 1) as f64 + 5.0;
         tell(at, "v1", "what: roll-out, deployment: web0, image: 'image:2'");
+        let (topology, workload) = match has_kubelets {
+            true => (format!("kubelets: {nodes}"), ""),
+            false => (format!("nodes: {nodes}\n  pod-runners: 1"), "\n  run-pods: {every: 100ms}"),
+        };
         format!(
             "\
 name: cluster
@@ -55,7 +59,7 @@ topology:
   etcd: 1
   apiservers: 2
   controller-managers: 2
-  kubelets: {nodes}
+  {topology}
   binders: 1
   deployment-users: 1
   service-users: 1
@@ -72,7 +76,7 @@ options:
     - node-lifecycle-controller
     - taint-eviction-controller
 workload:
-  bind-pods: {{every: 2s}}
+  bind-pods: {{every: 2s}}{workload}
 storm: {storm}s
 calm: 1s
 plan:
