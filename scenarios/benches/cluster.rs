@@ -34,7 +34,8 @@ use crate::size::{Figures, Phase, Size};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: cargo bench --bench cluster [-- [--minutes N] [--kubelets] [--size NODES,PODS ..]]";
+const USAGE: &str =
+    "usage: cargo bench --bench cluster [-- [--minutes N] [--kubelets] [--size NODES,PODS ..]]";
 /// The time of a simulated minute may grow so much from the first size to the second, which is ten times as large.
 const MOST_GROWTH: f64 = 12.0;
 
@@ -56,7 +57,11 @@ impl Asked {
             child: false,
         };
         while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or(format!("{argument} wants a value\n{USAGE}"));
+            let mut value = || {
+                arguments
+                    .next()
+                    .ok_or(format!("{argument} wants a value\n{USAGE}"))
+            };
             match argument.as_str() {
                 // Cargo says it.
                 "--bench" => {}
@@ -65,7 +70,8 @@ impl Asked {
                 "--minutes" => {
                     let text = value()?;
                     let minutes = text.parse().ok().filter(|minutes| *minutes > 1);
-                    asked.minutes = minutes.ok_or(format!("--minutes wants 2 or more, not {text}"))?;
+                    asked.minutes =
+                        minutes.ok_or(format!("--minutes wants 2 or more, not {text}"))?;
                 }
                 "--size" => asked.sizes.push(value()?.parse()?),
                 other => return Err(format!("there is no {other}\n{USAGE}")),
@@ -111,7 +117,11 @@ fn parent(asked: &Asked) -> Result<(), String> {
         println!("{}", last.grown_from(first));
         if asked.sizes.is_empty() {
             let growth = last.time_a_minute() / first.time_a_minute();
-            let is_met = if growth <= MOST_GROWTH { "is met" } else { "IS NOT MET" };
+            let is_met = if growth <= MOST_GROWTH {
+                "is met"
+            } else {
+                "IS NOT MET"
+            };
             println!(
                 "time per simulated minute grows at most {MOST_GROWTH}-fold from {} to {}: {growth:.1}, which {is_met}",
                 Size::SMALL,
@@ -140,7 +150,10 @@ fn child(asked: &Asked) -> Result<(), String> {
     let [size] = asked.sizes[..] else {
         return Err(USAGE.to_owned());
     };
-    let scenario = Kube::default().read("cluster.yaml", &size.scenario(asked.minutes, asked.kubelets))?;
+    let scenario = Kube::default().read(
+        "cluster.yaml",
+        &size.scenario(asked.minutes, asked.kubelets),
+    )?;
     let composition = Composition {
         fixed: true,
         ..Composition::default()
@@ -162,7 +175,7 @@ fn measure(case: &dyn Case, minutes: u64) -> Result<Figures, String> {
     let mut phases = Vec::new();
     for minute in 0..minutes {
         let end = Time::ZERO + Duration::from_secs(60 * (minute + 1));
-        let (began, mut events) = (Instant::now(), 0_u64);
+        let (began, on_cpu, mut events) = (Instant::now(), size::on_cpu(), 0_u64);
         while run.world().now() < end {
             match run.step() {
                 Ok(true) => events += 1,
@@ -171,7 +184,10 @@ fn measure(case: &dyn Case, minutes: u64) -> Result<Figures, String> {
             }
         }
         phases.push(Phase {
-            nanos: began.elapsed().as_nanos() as u64,
+            nanos: match (on_cpu, size::on_cpu()) {
+                (Some(before), Some(now)) => now - before,
+                _ => began.elapsed().as_nanos() as u64,
+            },
             events,
             memory: size::memory(),
             pods_ready: size::pods_ready(run.world()),

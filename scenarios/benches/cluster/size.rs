@@ -11,6 +11,9 @@ use wavetank_engine::World;
 /// So many Services, and a Deployment behind each.
 const SERVICES: u32 = 20;
 
+/// So often who runs pods looks at them while a cluster comes up, and while some of them are rolled out, each 100 ms.
+const ROLL_OUT_LOOKS: u32 = 400;
+
 /// The size of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
@@ -19,8 +22,14 @@ pub struct Size {
 }
 
 impl Size {
-    pub const SMALL: Size = Size { nodes: 10, pods: 100 };
-    pub const LARGE: Size = Size { nodes: 100, pods: 1_000 };
+    pub const SMALL: Size = Size {
+        nodes: 10,
+        pods: 100,
+    };
+    pub const LARGE: Size = Size {
+        nodes: 100,
+        pods: 1_000,
+    };
 
     /// As an argument.
     pub fn argument(self) -> String {
@@ -33,23 +42,44 @@ impl Size {
         let (replicas, storm) = (pods / SERVICES, 60 * minutes);
         let mut plan = String::new();
         let mut tell = |at: f64, process: &str, with: &str| {
-            let line = format!("  - {{at: {at}s, tell: {{process: {process}, what: use, with: {{{with}}}}}}}\n");
+            let line = format!(
+                "  - {{at: {at}s, tell: {{process: {process}, what: use, with: {{{with}}}}}}}\n"
+            );
             plan.push_str(&line);
         };
         for number in 0..SERVICES {
             let at = 10.0 + f64::from(number) / 10.0;
-            tell(at, "q1", &format!("what: create, service: web{number}, kind: ''"));
+            tell(
+                at,
+                "q1",
+                &format!("what: create, service: web{number}, kind: ''"),
+            );
             let with = format!(
                 "what: create, deployment: web{number}, replicas: {replicas}, strategy: RollingUpdate, image: 'image:1'"
             );
             tell(at + 2.0, "v1", &with);
         }
         let at = 60.0 * (minutes - 1) as f64 + 5.0;
-        tell(at, "v1", "what: roll-out, deployment: web0, image: 'image:2'");
+        tell(
+            at,
+            "v1",
+            "what: roll-out, deployment: web0, image: 'image:2'",
+        );
         let (topology, workload) = match has_kubelets {
             true => (format!("kubelets: {nodes}"), ""),
-            false => (format!("nodes: {nodes}\n  pod-runners: 1"), "\n  run-pods: {every: 100ms}"),
+            false => (format!("nodes: {nodes}\n  pod-runners: 1"), ""),
         };
+        // Who runs pods looks at all of them each time, and so is not told to when there is nothing to run.
+        for look in 0..ROLL_OUT_LOOKS {
+            for begins in [14.0, 60.0 * (minutes - 1) as f64 + 6.0] {
+                let at = begins + f64::from(look) / 10.0;
+                if !has_kubelets {
+                    plan.push_str(&format!(
+                        "  - {{at: {at:.1}s, tell: {{process: p1, what: run}}}}\n"
+                    ));
+                }
+            }
+        }
         format!(
             "\
 name: cluster
@@ -95,9 +125,18 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Size, String> {
-        let wrong = || format!("--size wants two numbers, such as 10,100, and not {text}; pods are a multiple of {SERVICES}");
+        let wrong = || {
+            format!(
+                "--size wants two numbers, such as 10,100, and not {text}; pods are a multiple of {SERVICES}"
+            )
+        };
         let (nodes, pods) = text.split_once(',').ok_or_else(wrong)?;
-        let number = |text: &str| text.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
+        let number = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|number| *number > 0)
+                .ok_or_else(wrong)
+        };
         let size = Size {
             nodes: number(nodes)?,
             pods: number(pods)?,
@@ -143,7 +182,10 @@ impl Figures {
     /// As one line for the parent.
     pub fn line(&self) -> String {
         let phases = self.phases.iter().map(|own| {
-            format!("{} {} {} {}", own.nanos, own.events, own.memory, own.pods_ready)
+            format!(
+                "{} {} {} {}",
+                own.nanos, own.events, own.memory, own.pods_ready
+            )
         });
         let phases: Vec<String> = phases.collect();
         format!("{};{}", phases.join(","), self.digest)
@@ -239,6 +281,13 @@ pub fn memory() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok());
     number.unwrap_or_default()
+}
+
+/// How long the process has been on a CPU, in nanoseconds: others on the machine are no part of that. `None` where the system does not
+/// say it.
+pub fn on_cpu() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok()
 }
 
 /// How many pods are ready.

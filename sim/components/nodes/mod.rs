@@ -66,7 +66,11 @@ impl Component for Nodes {
     fn replicas(&self) -> Option<Replicas> {
         let about = "The number of nodes that register themselves, as n1, n2 and so on; their processes are h1, h2 and so \
                      on.";
-        Some(Replicas::counted(NAME, "h", about).at_most(MOST).dispensable())
+        Some(
+            Replicas::counted(NAME, "h", about)
+                .at_most(MOST)
+                .dispensable(),
+        )
     }
 
     fn keys(&self) -> Vec<Keys> {

@@ -18,9 +18,15 @@ pub(super) fn note(note: &Note) -> Option<Description> {
         ..
     } = note.body.get()?;
     let text = match does {
-        Does::FillsIn => format!("writes the token of the account {account} into the Secret {secret}"),
-        Does::Deletes => format!("deletes the Secret {secret}, since its account {account} is gone"),
-        Does::Unrefers => format!("lets the account {account} refer to the Secret {secret} no longer"),
+        Does::FillsIn => {
+            format!("writes the token of the account {account} into the Secret {secret}")
+        }
+        Does::Deletes => {
+            format!("deletes the Secret {secret}, since its account {account} is gone")
+        }
+        Does::Unrefers => {
+            format!("lets the account {account} refer to the Secret {secret} no longer")
+        }
     };
     Some(Description {
         text,

@@ -9,9 +9,7 @@ use super::super::root_ca_publisher::ROOT_CA;
 use super::controller::TokensController;
 use super::defects::TokensDefect;
 use super::notes::{Acts, Does};
-use super::token_secrets::{
-    NAME_KEY, NAMESPACE_KEY, ROOT_CA_KEY, TOKEN, UID_KEY, data, token,
-};
+use super::token_secrets::{NAME_KEY, NAMESPACE_KEY, ROOT_CA_KEY, TOKEN, UID_KEY, data, token};
 
 /// What a Secret lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +54,11 @@ impl TokensController {
             return false;
         }
         let path = SECRETS.path(cached.object.namespace(), cached.object.name());
-        let live = match self.rest.object(rx, Request::new(Method::Get, &*path)).await {
+        let live = match self
+            .rest
+            .object(rx, Request::new(Method::Get, &*path))
+            .await
+        {
             Ok(live) => live,
             Err(error) => return !error.is(Reason::NotFound),
         };

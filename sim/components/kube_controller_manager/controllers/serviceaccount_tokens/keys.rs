@@ -94,7 +94,10 @@ mod tests {
         let odd = "a/b\",\"c";
         let key = parse_secret_queue_key(&make_secret_queue_key(&secret(odd))).unwrap();
         assert_eq!((key.account.as_str(), key.account_uid.as_str()), (odd, ""));
-        assert_eq!(parse_secret_queue_key(&make_secret_queue_key(&secret(""))), None);
+        assert_eq!(
+            parse_secret_queue_key(&make_secret_queue_key(&secret(""))),
+            None
+        );
     }
 
     #[test]

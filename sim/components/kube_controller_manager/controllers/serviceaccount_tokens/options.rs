@@ -37,7 +37,8 @@ pub(super) fn check(spec: &Spec, mistakes: &mut Mistakes) {
             mistakes.key(Section::Options, "controllers", message, help);
         }
         (true, Some(file)) if file.is_empty() => {
-            let message = "the controller of tokens is disabled because its private key has no file";
+            let message =
+                "the controller of tokens is disabled because its private key has no file";
             mistakes.value(Section::Options, KEY, message, "give a name: `sa.key`");
         }
         _ => {}

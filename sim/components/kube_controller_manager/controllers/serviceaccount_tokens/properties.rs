@@ -123,13 +123,18 @@ fn token_secrets(world: &World) -> Vec<&Object> {
 fn stay(world: &World, note: &Note) -> Check {
     if let Some(deleted) = note.body.get::<Deleted>() {
         let name = &deleted.secret;
-        let message = format!("{name} is deleted in the place of another that had this name before");
+        let message =
+            format!("{name} is deleted in the place of another that had this name before");
         return match deleted.meant == deleted.gone {
             true => Check::Held,
             false => violated("secret", name, message),
         };
     }
-    let Some(acts) = note.body.get::<Acts>().filter(|own| own.does == Does::Deletes) else {
+    let Some(acts) = note
+        .body
+        .get::<Acts>()
+        .filter(|own| own.does == Does::Deletes)
+    else {
         return Check::Idle;
     };
     let (namespace, name) = acts.secret.split_once('/').unwrap_or_default();
@@ -152,7 +157,11 @@ fn stay(world: &World, note: &Note) -> Check {
 fn are_of_living_accounts(world: &World, note: &Note) -> Check {
     let mut checked = Check::Idle;
     for change in changes(note, &SECRETS) {
-        let Some(now) = change.now.as_ref().filter(|own| is_token_secret(&own.value)) else {
+        let Some(now) = change
+            .now
+            .as_ref()
+            .filter(|own| is_token_secret(&own.value))
+        else {
             continue;
         };
         let before = change.before.as_ref();
@@ -163,9 +172,8 @@ fn are_of_living_accounts(world: &World, note: &Note) -> Check {
         checked = Check::Held;
         let (secret, name) = (now.value.name(), account_name(&now.value));
         let owner = account(world, now.value.namespace(), name);
-        let is_replaced = owner.is_some_and(|own| {
-            own.value.uid() != uid && own.create_revision < now.create_revision
-        });
+        let is_replaced = owner
+            .is_some_and(|own| own.value.uid() != uid && own.create_revision < now.create_revision);
         if is_replaced {
             let message = format!(
                 "{secret} was made for the account {name} and has the token of another that had this name before"
@@ -177,11 +185,7 @@ fn are_of_living_accounts(world: &World, note: &Note) -> Check {
 }
 
 /// Looks at all Secrets with tokens once, some time after calm.
-fn at_rest(
-    name: &'static str,
-    after: Duration,
-    holds: fn(&World) -> Check,
-) -> Stable {
+fn at_rest(name: &'static str, after: Duration, holds: fn(&World) -> Check) -> Stable {
     Stable::new(name, after, |_, _| Check::Idle, holds)
 }
 
@@ -304,9 +308,8 @@ impl Property for References {
         for lost in &self.lost {
             let is_there = ClusterView(world).get(&SECRETS.key(&lost.namespace, &lost.name));
             let owner = account(world, &lost.namespace, &lost.account);
-            let owner = owner.filter(|own| {
-                lost.account_uid.is_empty() || own.value.uid() == &*lost.account_uid
-            });
+            let owner = owner
+                .filter(|own| lost.account_uid.is_empty() || own.value.uid() == &*lost.account_uid);
             let (None, Some(owner)) = (is_there, owner) else {
                 continue;
             };
@@ -325,13 +328,17 @@ impl Property for References {
 fn concerns(change: &Change<Object>) -> Vec<Subject> {
     let both = [&change.before, &change.now].into_iter().flatten();
     let mut objects = both.map(|kv| &kv.value);
-    let is_token = |own: &Object| json::text(own.json(), &["kind"]) == SERVICE_ACCOUNTS.kind
-        || is_token_secret(own);
+    let is_token = |own: &Object| {
+        json::text(own.json(), &["kind"]) == SERVICE_ACCOUNTS.kind || is_token_secret(own)
+    };
     if !is_of(change, &SECRETS) && !is_of(change, &SERVICE_ACCOUNTS) {
         return Vec::new();
     }
     let found = objects.find(|own| is_token(own));
-    found.map(|own| own.namespace().into()).into_iter().collect()
+    found
+        .map(|own| own.namespace().into())
+        .into_iter()
+        .collect()
 }
 
 const REST: Rest = Rest {
@@ -349,7 +356,9 @@ const REST: Rest = Rest {
     },
     concerns,
     follows: |_, secret, changed| {
-        let namespace = secret.split_once('/').map_or("", |(namespace, _)| namespace);
+        let namespace = secret
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace);
         changed.contains(namespace)
     },
 };

@@ -47,7 +47,11 @@ impl TokensController {
     /// `removeSecretReference`
     async fn remove_secret_reference(&self, rx: Rx, key: &SecretKey) -> Result<(), Failure> {
         let path = SERVICE_ACCOUNTS.path(&key.namespace, &key.account);
-        let found = match self.rest.object(rx, Request::new(Method::Get, &*path)).await {
+        let found = match self
+            .rest
+            .object(rx, Request::new(Method::Get, &*path))
+            .await
+        {
             Err(error) if error.is(Reason::NotFound) => return Ok(()),
             found => found?,
         };

@@ -142,7 +142,9 @@ impl Use for UsesTokens {
             What::Empty => client.change(&SECRETS, secret, &["data"], json!({})).await,
             What::Forge => {
                 let certificate = ["data", "ca.crt"];
-                client.change(&SECRETS, secret, &certificate, "Zm9yZ2Vk".into()).await;
+                client
+                    .change(&SECRETS, secret, &certificate, "Zm9yZ2Vk".into())
+                    .await;
             }
             What::Delete => delete(&client, &SECRETS, secret).await,
             What::Retire => {
@@ -178,7 +180,12 @@ async fn ask(client: &Client, account: &str, uid: &str, secret: &str) {
         annotations[UID_KEY] = uid.into();
     }
     let metadata = json!({"name": secret, "namespace": NAMESPACE, "annotations": annotations});
-    post(client, &SECRETS, json!({"type": TYPE, "metadata": metadata})).await;
+    post(
+        client,
+        &SECRETS,
+        json!({"type": TYPE, "metadata": metadata}),
+    )
+    .await;
 }
 
 async fn mark(client: &Client, of: &Resource, name: &str) {
