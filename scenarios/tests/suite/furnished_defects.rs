@@ -1,4 +1,4 @@
-//! The defects of four small controllers that a seed of `furnished-storm` shows. `unseen-node-deletions-are-not-counted` is found by
+//! The defects of small controllers that a seed of `furnished-storm` shows. `unseen-node-deletions-are-not-counted` is found by
 //! `nodes-unseen`, `fix-publish-in-new-namespaces` and `fix-make-in-new-namespaces` by `namespace-made-anew`.
 
 use crate::support::pins::pins;
@@ -19,4 +19,8 @@ pins! {
     roles_wake_themselves: "roles-wake-themselves",
     surplus_rules_stay: "surplus-rules-stay",
     fix_apply_no_rules: "fix-apply-no-rules",
+    token_certificates_are_not_mended: "token-certificates-are-not-mended",
+    trusts_cached_token_accounts: "trusts-cached-token-accounts",
+    tokens_are_deleted_by_name: "tokens-are-deleted-by-name",
+    tokens_outlive_accounts: "tokens-outlive-accounts",
 }

@@ -4,7 +4,7 @@
 //!
 //! What the fields mean does not belong here; that is `kinds`.
 
-pub(crate) mod base64;
+pub mod base64;
 pub(crate) mod custom;
 mod forget;
 pub mod protobuf;

@@ -41,6 +41,11 @@ impl Replicas {
         }
     }
 
+    /// Of what is large in a real cluster there may be more.
+    pub const fn at_most(self, most: u32) -> Replicas {
+        Replicas { most, ..self }
+    }
+
     /// All of them may be left out when a failure is shrunk.
     pub const fn dispensable(self) -> Replicas {
         Replicas { fewest: 0, ..self }

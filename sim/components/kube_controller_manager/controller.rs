@@ -35,6 +35,12 @@ pub trait ControllerDescriptor: Component {
         true
     }
 
+    /// `RequiresSpecialHandling`: is it made before all others, by the client of the manager itself? Upstream there is one: without
+    /// its tokens the others could not ask for anything.
+    fn requires_special_handling(&self) -> bool {
+        false
+    }
+
     /// Does it ask the factory for informers?
     fn has_informers(&self) -> bool {
         true

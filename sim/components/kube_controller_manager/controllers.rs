@@ -43,6 +43,7 @@ controllers! {
     clusterroleaggregation::DECLARED,
     horizontalpodautoscaler::DECLARED,
     node_ipam::DECLARED,
+    serviceaccount_tokens::DECLARED,
 }
 
 /// `NewControllerDescriptors`

@@ -34,6 +34,8 @@ pub(crate) struct Declared {
     pub controller: &'static str,
     /// The service account that it works as, if that is called otherwise.
     pub service_account: Option<&'static str>,
+    /// Is it made before all others?
+    pub requires_special_handling: bool,
     /// The releases that have it.
     pub since: Gate,
     /// How many objects it syncs at once: one without the option.
@@ -166,6 +168,7 @@ impl Declared {
             about,
             controller,
             service_account: None,
+            requires_special_handling: false,
             since,
             syncs,
             parts: &[],
@@ -320,6 +323,10 @@ impl ControllerDescriptor for Declared {
 
     fn service_account(&self) -> &'static str {
         self.service_account.unwrap_or(self.controller)
+    }
+
+    fn requires_special_handling(&self) -> bool {
+        self.requires_special_handling
     }
 
     fn releases_with_it(&self) -> Gate {

@@ -66,6 +66,9 @@ gates! {
     pub ROOT_CA_PUBLISHER = Gate::since(1, 36);
     /// The controller of ServiceAccounts in the form that is here.
     pub SERVICE_ACCOUNT_CONTROLLER = Gate::since(1, 36);
+    /// The controller of tokens of ServiceAccounts in the form that is here: it makes no Secrets
+    /// (`LegacyServiceAccountTokenNoAutoGeneration`, beta in 1.24).
+    pub TOKENS_CONTROLLER = Gate::since(1, 36);
     /// The TTL controller, which is as it was.
     pub TTL_CONTROLLER = Gate::since(1, 36);
     /// The controller that gives ranges to nodes in the form that is here: a work queue (1.27), and ranges of nodes that are being

@@ -86,7 +86,11 @@ impl ControllerManager {
         release_on_cancel: bool,
     ) -> ControllerManager {
         let rest = context.rest.clone();
-        let running = controllers.iter();
+        // The one that makes tokens for the others is built first (`BuildControllers`).
+        let (first, others): (Vec<_>, Vec<_>) = controllers
+            .iter()
+            .partition(|controller| controller.requires_special_handling());
+        let running = first.into_iter().chain(others);
         let running = running.flat_map(|controller| {
             context.rest = rest.named(user_agent(&rest, &**controller));
             let own = controller.new_controller(setup, &mut context);
@@ -202,9 +206,13 @@ pub(crate) fn somebody_runs(world: &World, controller: &str) -> bool {
     })
 }
 
-/// What the client of a controller calls itself (`DynamicControllerClientBuilder`).
+/// What the client of a controller calls itself (`DynamicControllerClientBuilder`, or `SimpleControllerClientBuilder` of the one that
+/// works as the manager itself).
 fn user_agent(rest: &RestClient, controller: &dyn ControllerDescriptor) -> String {
     let (release, account) = (rest.release, controller.service_account());
+    if controller.requires_special_handling() {
+        return format!("{NAME}/{release}/{account}");
+    }
     format!("{NAME}/{release}/{SERVICE_ACCOUNTS}{account}")
 }
 

@@ -76,7 +76,7 @@ impl Component for Kubelets {
     fn replicas(&self) -> Option<Replicas> {
         let about = "The number of kubelets, named l1, l2 and so on, of the nodes n1, n2 and so on, which register themselves. \
                      The container runtimes of these nodes are the processes o1, o2 and so on.";
-        Some(Replicas::counted(NAME, "l", about))
+        Some(Replicas::counted(NAME, "l", about).at_most(nodes::MOST))
     }
 
     fn keys(&self) -> Vec<Keys> {

@@ -22,6 +22,8 @@ pub use lease::NAMESPACE as LEASE_NAMESPACE;
 pub use node::{Node, node_is_lost};
 pub use notes::{ComesBack, IsLost};
 
+/// No cluster here has more of them, or of kubelets.
+pub const MOST: u32 = 500;
 /// The key of their number.
 pub const NAME: &str = "nodes";
 /// The key of the number of kubelets, whose nodes have heartbeats as well.
@@ -64,7 +66,11 @@ impl Component for Nodes {
     fn replicas(&self) -> Option<Replicas> {
         let about = "The number of nodes that register themselves, as n1, n2 and so on; their processes are h1, h2 and so \
                      on.";
-        Some(Replicas::counted(NAME, "h", about).dispensable())
+        Some(
+            Replicas::counted(NAME, "h", about)
+                .at_most(MOST)
+                .dispensable(),
+        )
     }
 
     fn keys(&self) -> Vec<Keys> {

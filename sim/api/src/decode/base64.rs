@@ -7,12 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// `base64.StdEncoding.EncodeToString`
-pub(crate) fn encode(bytes: &[u8]) -> String {
+pub fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
 /// `base64.StdEncoding.DecodeString`; the error is the place of a `CorruptInputError`.
-pub(crate) fn decode(text: &str) -> Result<Vec<u8>, usize> {
+pub fn decode(text: &str) -> Result<Vec<u8>, usize> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3);
     let mut at = 0;

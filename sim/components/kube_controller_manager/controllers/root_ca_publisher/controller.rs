@@ -29,7 +29,7 @@ const DESCRIPTION: &str = "Contains a CA bundle that can be used to verify the k
                            endpoints such as the internal service IP or kubernetes.default.svc. No other usage is \
                            guaranteed across distributions of Kubernetes clusters.";
 /// What `--root-ca-file` has.
-pub(super) const ROOT_CA: &str = "the root certificate\n";
+pub(in crate::controllers) const ROOT_CA: &str = "the root certificate\n";
 
 const QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "root_ca_cert_publisher");
 

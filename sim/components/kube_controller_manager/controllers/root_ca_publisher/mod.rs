@@ -19,6 +19,8 @@ use controller::{ACCOUNT, CONTROLLER};
 use defects::PublisherDefect;
 use users::LivesInNamespaces;
 
+pub(super) use controller::ROOT_CA;
+
 /// The key of the number of those who live in namespaces.
 pub(super) const USERS: &str = "tenants";
 /// What they are told.
