@@ -24,11 +24,11 @@ def write_kubeconfig(path, port):
 class Rule:
     """Requests of this method whose path holds this text. `before` and `after` are called when one comes, and when its
     answer is there; they may wait. If `lose` is set the answer is not passed on, if `refuse` is set the request is not: it
-    is answered with 503."""
+    is answered with 503, or as `answer` says: with a code and an object."""
 
-    def __init__(self, method, text, before=None, after=None, lose=False, refuse=False, times=1):
+    def __init__(self, method, text, before=None, after=None, lose=False, refuse=False, answer=None, times=1):
         self.method, self.text, self.before, self.after = method, text, before, after
-        self.lose, self.refuse, self.times = lose, refuse, times
+        self.lose, self.refuse, self.answer, self.times = lose, refuse, answer, times
 
 
 class Proxy:
@@ -86,9 +86,12 @@ class Proxy:
         if rule and rule.refuse:
             request.send_error(503)
             return
+        if rule and rule.answer:
+            self.answer_alone(request, *rule.answer)
+            return
         for text, answer in self.answers.items():
             if text in request.path:
-                self.answer_alone(request, answer(request.path))
+                self.answer_alone(request, 200, answer(request.path))
                 return
         connection = http.client.HTTPSConnection('127.0.0.1', self.server.port, context=UNVERIFIED, timeout=600)
         skipped = ('host', 'content-length', 'connection', 'accept-encoding')
@@ -113,9 +116,9 @@ class Proxy:
             request.close_connection = True
         connection.close()
 
-    def answer_alone(self, request, body):
+    def answer_alone(self, request, code, body):
         text = json.dumps(body).encode()
-        request.send_response(200)
+        request.send_response(code)
         request.send_header('Content-Type', 'application/json')
         request.send_header('Content-Length', str(len(text)))
         request.end_headers()
