@@ -200,8 +200,22 @@ impl Kubelet {
             // `deletePod`; before the sources are ready, housekeeping does it.
             UpdateType::Kill if !sources_are_ready(self, rx) => {}
             UpdateType::Kill => self.update(rx, kind, &pod),
+            UpdateType::Create if self.is_refused(rx, &pod) => {}
             _ => self.update_with_mirror(rx, kind, &pod, mirror),
         }
+    }
+
+    /// A pod that is neither on its way out nor over has to be admitted. Was it refused?
+    fn is_refused(&self, rx: Rx, pod: &Object) -> bool {
+        let goes = workers::is_pod_termination_requested(rx, pod.uid());
+        if goes || is_pod_phase_terminal(phase(pod::status(pod))) {
+            return false;
+        }
+        let refusal = self.can_admit_pod(rx, pod).err();
+        if let Some(refusal) = &refusal {
+            self.reject_pod(rx, pod, refusal);
+        }
+        refusal.is_some()
     }
 
     /// Upstream's `HandlePodSyncs` of one pod, if there is such a one.
@@ -213,7 +227,7 @@ impl Kubelet {
     }
 
     /// Upstream's `filterOutInactivePods`
-    fn is_pod_inactive(&self, rx: Rx, pod: &Object) -> bool {
+    pub(crate) fn is_pod_inactive(&self, rx: Rx, pod: &Object) -> bool {
         if workers::is_pod_known_terminated(rx, pod.uid()) {
             return true;
         }
@@ -227,7 +241,20 @@ impl Kubelet {
     async fn handle_pod_cleanups(&self, rx: Rx) {
         let all = pod_manager::get_pods(rx);
         let uids: BTreeSet<Uid> = all.iter().map(pod::uid).collect();
-        let mut working = workers::sync_known_pods(self, rx, &uids);
+        let (mut working, restarted) = workers::sync_known_pods(self, rx, &uids);
+        let comes_back = KubeletDefect::FixStaticPodsComeBack;
+        for uid in restarted.iter().filter(|_| self.defects.has(comes_back)) {
+            status_manager::delete_pod_status(rx, uid);
+        }
+        for pod in self.try_refused_again(rx) {
+            let mirror = pod_manager::get_mirror_pod_by_pod(rx, &pod);
+            self.update_with_mirror(rx, UpdateType::Create, &pod, mirror);
+            let sync = WorkerSync {
+                state: WorkerState::Syncing,
+                is_orphan: false,
+            };
+            working.insert(pod::uid(&pod), sync);
+        }
         let Ok(Answer::Pods(sandboxes, containers)) = self.ask_runtime(rx, Ask::ListPods).await
         else {
             return;
@@ -289,6 +316,7 @@ impl Kubelet {
                 mirror: None,
                 running: Some(pod),
                 grace: Some(1),
+                kill: None,
             };
             workers::update_pod(self, rx, update);
         }

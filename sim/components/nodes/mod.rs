@@ -21,6 +21,7 @@ use options::Options;
 pub use lease::NAMESPACE as LEASE_NAMESPACE;
 pub use node::{Node, node_is_lost};
 pub use notes::{ComesBack, IsLost};
+pub use status::{is_shutting_down, set_pressures, set_shutting_down};
 
 /// The key of their number.
 pub const NAME: &str = "nodes";

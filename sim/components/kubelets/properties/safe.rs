@@ -11,7 +11,7 @@ use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
-use super::USED;
+use super::{USED, is, tells};
 use crate::component::NEEDED;
 use crate::kubelet::Kubelet;
 use crate::notes::{DeletesByForce, Exits, KillsContainer, MakesSandbox, Prunes, Starts};
@@ -51,7 +51,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "terminal-phases-stay",
-            "no pod leaves a phase that is terminal",
+            "no pod leaves a phase that is terminal; not counted are mirror pods, whose static pods may run again",
             NEEDED,
             |_| Box::new(always("terminal-phases-stay", terminal_phases_stay)),
         )
@@ -120,19 +120,19 @@ pub(super) fn containers(world: &World) -> impl Iterator<Item = &Container> {
     all.flat_map(|own| &own.containers)
 }
 
-fn running(world: &World) -> impl Iterator<Item = &Container> {
+pub(super) fn running(world: &World) -> impl Iterator<Item = &Container> {
     containers(world).filter(|own| own.is_running())
 }
 
 /// The pods that a commit changes: what each was before, and is now.
-fn changed(note: &Note) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
+pub(super) fn changed(note: &Note) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
     changes(note, &PODS).map(|own| {
         let before = own.before.as_ref().map(|own| &own.value);
         (before, own.now.as_ref().map(|own| &own.value))
     })
 }
 
-fn stored<'a>(world: &'a World, own: &PodRef) -> Option<&'a Object> {
+pub(super) fn stored<'a>(world: &'a World, own: &PodRef) -> Option<&'a Object> {
     let found = ClusterView(world).get(&PODS.key(&own.namespace, &own.name));
     found
         .map(|own| &own.value)
@@ -301,7 +301,7 @@ fn terminal_phases_stay(_: &World, note: &Note) -> Check {
             continue;
         };
         let (was, is) = (phase(pod::status(before)), phase(pod::status(now)));
-        if !is_pod_phase_terminal(was) {
+        if !is_pod_phase_terminal(was) || is_mirror_pod(now) {
             continue;
         }
         checked = Check::Held;
@@ -317,11 +317,11 @@ fn terminal_phases_stay(_: &World, note: &Note) -> Check {
     checked
 }
 
-fn is_ready(pod: &Object) -> bool {
+pub(super) fn is_ready(pod: &Object) -> bool {
     pod::condition(pod::status(pod), "Ready").is_some_and(|own| own["status"] == "True")
 }
 
-fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
+pub(super) fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
     let kubelet = world
         .process::<ContainerRuntime>(runtime)
         .map(|own| own.kubelet);
@@ -529,11 +529,14 @@ impl Property for RestartsAreBackedOff {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = note.body.get::<Starts>().is_some()
-            || note.body.get::<Exits>().is_some()
-            || note.body.get::<KillsContainer>().is_some()
-            || note.body.get::<Prunes>().is_some()
-            || note.body.get::<MakesSandbox>().is_some();
+        let which = [
+            is::<Starts>,
+            is::<Exits>,
+            is::<KillsContainer>,
+            is::<Prunes>,
+            is::<MakesSandbox>,
+        ];
+        let concerned = tells(note, &which);
         (!concerned).then_some(Check::Idle)
     }
 

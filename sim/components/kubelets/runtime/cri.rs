@@ -1,4 +1,4 @@
-//! What a kubelet asks of its runtime (`cri-api/pkg/apis/runtime/v1`), and what the runtime shows. Pure.
+//! What a kubelet asks of its runtime (`cri-api/pkg/apis/runtime/v1`) and of logind beside it, and what these show. Pure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,6 +165,16 @@ pub enum Ask {
     StopContainer(Id, i64),
     /// `RemoveContainer`
     RemoveContainer(Id),
+    /// `InhibitDelayMaxUSec` of logind
+    CurrentInhibitDelay,
+    /// The file on the disk that says how long it is to be.
+    OverrideInhibitDelay(Duration),
+    /// SIGHUP for logind, which reads that file some time later.
+    ReloadLogindConf,
+    /// `Inhibit` of logind: a stream, which is the lock. Its first part is that it was given.
+    InhibitShutdown,
+    /// `PrepareForShutdown` of logind: a stream of these signals.
+    MonitorShutdown,
     /// A probe of a container: it is no part of the interface, and comes to the container at once.
     Probe(Id, ProbeType),
 }
@@ -178,6 +188,10 @@ pub enum Answer {
     Status(PodStatus),
     /// A sandbox or a container of this name was made.
     Made(Id),
+    /// `InhibitDelayMaxUSec`
+    Delay(Duration),
+    /// `PrepareForShutdown`: the machine is about to go off, or not any more.
+    PrepareForShutdown(bool),
     /// It is done, or a probe succeeded.
     Done,
     /// It was not done, for this reason; or a probe failed.

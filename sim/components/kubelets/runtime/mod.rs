@@ -3,6 +3,7 @@
 //! is what is asked of it. Images say what becomes of containers: a task ends by itself, some others do not heed SIGTERM.
 
 pub mod cri;
+mod machine;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +16,17 @@ use wavetank_engine::{
 use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
-use crate::kubelet::Reboot;
+use crate::kubelet::Power;
 use crate::notes::{Exits, MakesSandbox, Prunes, Rebooted, Starts};
+use machine::Machine;
 use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
 
 /// Containers of this image do not heed SIGTERM.
 pub const STUBBORN: &str = "image:stubborn";
 /// The probes of containers of this image fail until they have run for a while.
 pub const SLOW: &str = "image:slow";
+/// Containers of this image heed SIGTERM, and succeed.
+pub const POLITE: &str = "image:polite";
 /// What an init container runs: it succeeds soon; or only when it is started again.
 pub const INIT: &str = "init:ok";
 /// The other one of these.
@@ -66,6 +70,7 @@ pub struct ContainerRuntime {
     pub containers: Vec<Container>,
     made: u64,
     last_address: u8,
+    machine: Machine,
     defects: Set<KubeletDefect>,
 }
 
@@ -83,6 +88,7 @@ impl ContainerRuntime {
             containers: Vec::new(),
             made: 0,
             last_address: 1,
+            machine: Machine::NEW,
             defects,
         }
     }
@@ -298,7 +304,11 @@ async fn pause(rx: Rx, all: &[u64]) {
 /// SIGTERM: it ends when it likes.
 async fn terminate(rx: Rx, id: Id) -> Outcome {
     pause(rx, &TERM_TAKES).await;
-    end(rx, &id, TERMINATED);
+    let is_polite = rx.process(|own: &mut ContainerRuntime| {
+        let mut all = own.containers.iter();
+        all.any(|own| own.id == id && *own.image == *POLITE)
+    });
+    end(rx, &id, if is_polite { 0 } else { TERMINATED });
     Outcome::Done
 }
 
@@ -394,6 +404,13 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
                 .retain(|own| own.id != id || own.is_running());
             Answer::Done
         }),
+        Ask::CurrentInhibitDelay => machine::current_inhibit_delay(rx),
+        Ask::OverrideInhibitDelay(delay) => machine::override_inhibit_delay(rx, delay),
+        Ask::ReloadLogindConf => {
+            rx.spawn(Task::new(machine::RELOAD, ()));
+            Answer::Done
+        }
+        Ask::InhibitShutdown | Ask::MonitorShutdown => unreachable!("these are streams"),
         Ask::Probe(id, kind) => {
             let now = rx.clock();
             let ok = rx.process(|own: &mut ContainerRuntime| own.probe(&id, kind, now));
@@ -406,7 +423,18 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
 }
 
 async fn serve(rx: Rx, caller: Caller, ask: Ask) -> Outcome {
-    let answer = answer(rx, ask).await;
+    let answer = match ask {
+        _ if machine::is_off(rx) => Answer::Failed("the machine is off"),
+        Ask::InhibitShutdown => {
+            machine::inhibit_shutdown(rx, caller).await;
+            return Outcome::Done;
+        }
+        Ask::MonitorShutdown => {
+            machine::monitor_shutdown(rx, caller).await;
+            return Outcome::Done;
+        }
+        ask => answer(rx, ask).await,
+    };
     rx.reply(caller, Payload::new(answer));
     Outcome::Done
 }
@@ -468,8 +496,8 @@ async fn prune(rx: Rx) -> Outcome {
     Outcome::Done
 }
 
-/// The node starts anew: nothing runs any more, sandboxes are gone, and so is what the kubelet knew.
-async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
+/// Nothing runs any more, and sandboxes are gone.
+fn end_all(rx: Rx) {
     let now = rx.clock();
     let ended = rx.process(|own: &mut ContainerRuntime| {
         for sandbox in &mut own.sandboxes {
@@ -489,9 +517,17 @@ async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
             code: NODE_WENT_DOWN,
         });
     }
+}
+
+/// The node starts anew, and so does its kubelet.
+async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
+    if !machine::is_on(rx) {
+        return Outcome::Done;
+    }
+    end_all(rx);
     rx.note(Rebooted);
     rx.broadcast(CHANGED);
-    let _ = rx.call(&CRI, kubelet, Payload::new(Reboot)).await;
+    let _ = rx.call(&CRI, kubelet, Payload::new(Power::Reboot)).await;
     Outcome::Done
 }
 
@@ -509,6 +545,9 @@ impl Process for ContainerRuntime {
         if self.defects.has(KubeletDefect::AddressesAreForgotten) {
             self.last_address = 1;
         }
+        if let Some(task) = machine::begins(&self.machine) {
+            cx.spawn(task);
+        }
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
@@ -521,15 +560,20 @@ impl Process for ContainerRuntime {
     }
 
     /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew; `prune`:
-    /// init containers that have succeeded are removed.
-    fn command(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+    /// init containers that have succeeded are removed; `shut-down`: it goes off for a while, if that is not cancelled.
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let task = match what {
+            "shut-down" => {
+                let cancelled = args["cancelled-after"].as_u64();
+                cx.spawn(Task::new(machine::SHUT_DOWN, cancelled));
+                return Ok(());
+            }
             "fail" => FAIL,
             "unwell" => UNWELL,
             "reboot" => REBOOT,
             "prune" => PRUNE,
             _ => {
-                let known = "`fail`, `unwell`, `reboot` and `prune`";
+                let known = "`fail`, `unwell`, `reboot`, `prune` and `shut-down`";
                 return Err(format!("knows {known}, not `{what}`"));
             }
         };
@@ -551,6 +595,18 @@ impl Process for ContainerRuntime {
         }
         if kind == RUN_OUT {
             return Box::pin(run_out(rx, *task.args::<u64>()));
+        }
+        if kind == machine::SHUT_DOWN {
+            return Box::pin(machine::shut_down(rx, *task.args::<Option<u64>>()));
+        }
+        if kind == machine::GO_OFF {
+            return Box::pin(machine::goes_off(rx));
+        }
+        if kind == machine::STAY_OFF {
+            return Box::pin(machine::stay_off(rx, self.kubelet));
+        }
+        if kind == machine::RELOAD {
+            return Box::pin(machine::reload(rx));
         }
         if kind == FAIL {
             return Box::pin(fail(rx));
