@@ -1,21 +1,25 @@
 //! Which pods a kubelet takes when it hears of them first (`canAdmitPod` of `pkg/kubelet/allocation`, v1.36.2), and what becomes
-//! of the others.
+//! of the others: `Admit` of the eviction manager is asked first, then that of the node shutdown manager.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use wavetank_api::Object;
+use wavetank_api::{Object, json};
 use wavetank_api::kinds::pods::get_pod_qos;
 use wavetank_components::nodes::is_shutting_down;
 use wavetank_engine::{Cell, Rx};
 
 use crate::defects::KubeletDefect;
+use crate::eviction::{self, is_under_memory_pressure};
 use crate::kubelet::Kubelet;
 use crate::nodeshutdown::{NOT_ADMITTED_MESSAGE, NOT_ADMITTED_REASON};
 use crate::notes::Rejects;
-use crate::pod::{self, is_static_pod};
+use crate::pod::{self, is_critical_pod, is_static_pod};
 use crate::runtime::cri::Uid;
 use crate::{pod_manager, status_manager};
+
+/// `TaintNodeMemoryPressure`
+const MEMORY_PRESSURE: &str = "node.kubernetes.io/memory-pressure";
 
 /// Static pods that were refused, for our proposal to k/k#116484.
 static REFUSED: Cell<BTreeSet<Uid>> = Cell::new("refused-static-pods");
@@ -24,6 +28,18 @@ static REFUSED: Cell<BTreeSet<Uid>> = Cell::new("refused-static-pods");
 pub(crate) struct Refusal {
     pub reason: &'static str,
     pub message: String,
+}
+
+/// `TolerationsTolerateTaint` of the taint of memory pressure.
+fn tolerates_memory_pressure(pod: &Object) -> bool {
+    let all = json::list(pod.json(), &["spec", "tolerations"]);
+    all.iter().any(|own| {
+        let (key, effect) = (json::text(own, &["key"]), json::text(own, &["effect"]));
+        let exists = json::text(own, &["operator"]) == "Exists";
+        let is_key = key == MEMORY_PRESSURE || (key.is_empty() && exists);
+        let has_value = exists || json::text(own, &["value"]).is_empty();
+        is_key && has_value && matches!(effect, "" | "NoSchedule")
+    })
 }
 
 impl Kubelet {
@@ -39,8 +55,28 @@ impl Kubelet {
         }
     }
 
+    /// Upstream's `Admit` of the eviction manager: pods that ask for memory, and those that tolerate that there is little.
+    fn admit_under_pressure(&self, rx: Rx, pod: &Object) -> Result<(), Refusal> {
+        let is_critical = || {
+            let refuses = KubeletDefect::CriticalPodsAreRefused;
+            is_critical_pod(pod) && !self.defects.has(refuses)
+        };
+        let takes = !is_under_memory_pressure(rx)
+            || is_critical()
+            || get_pod_qos(pod.json()) != "BestEffort"
+            || tolerates_memory_pressure(pod);
+        match takes {
+            true => Ok(()),
+            false => Err(Refusal {
+                reason: eviction::REASON,
+                message: eviction::NOT_ADMITTED_MESSAGE.to_owned(),
+            }),
+        }
+    }
+
     /// `canAdmitPod`
-    pub(crate) fn can_admit_pod(&self, rx: Rx, _: &Object) -> Result<(), Refusal> {
+    pub(crate) fn can_admit_pod(&self, rx: Rx, pod: &Object) -> Result<(), Refusal> {
+        self.admit_under_pressure(rx, pod)?;
         self.admit_while_up(rx)
     }
 

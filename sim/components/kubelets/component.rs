@@ -61,6 +61,13 @@ pub(crate) const SHUTDOWNS: Need = Need {
     add: "`shutdown-grace-period: 20s` to `options`, and kubelets",
 };
 
+/// What properties of evictions need.
+pub(crate) const EVICTIONS: Need = Need {
+    met: |spec| spec.count(NAME) > 0 && spec.part::<Options>().eviction().is_on(),
+    lacking: "kubelets that evict pods, and there are none",
+    add: "`eviction-hard-memory: 100` to `options`, and kubelets",
+};
+
 fn has_static_pods(spec: &Spec) -> bool {
     spec.part::<Options>().static_pods
 }
@@ -135,6 +142,7 @@ impl Component for Kubelets {
             let given = kubelet::Given {
                 has_static_pods: has_static_pods(setup),
                 shutdown: setup.part::<Options>().shutdown(),
+                eviction: setup.part::<Options>().eviction(),
             };
             let kubelet = Kubelet::new(
                 node,
@@ -208,12 +216,16 @@ impl Component for ContainerRuntimes {
         let reboot = "Until the storm ends, nodes that have a kubelet start anew.";
         let shut_down = "Until the storm ends, machines of nodes that have a kubelet are told to go off for a while, and one in four \
                          does not after all.";
+        let grow = "Until the storm ends, containers that kubelets run use more memory.";
+        let hog = "Until the storm ends, somebody uses memory for a while on nodes that have a kubelet.";
         let prune = "Until the storm ends, somebody removes init containers that have succeeded from nodes.";
         vec![
             Load::command("fail-containers", "fail", fail, NEEDED).until_calm(),
             Load::command("unwell-containers", "unwell", unwell, NEEDED).until_calm(),
             Load::command("reboot-nodes", "reboot", reboot, NEEDED).until_calm(),
             Load::command("prune-containers", "prune", prune, NEEDED).until_calm(),
+            Load::command("grow-containers", "grow", grow, EVICTIONS).until_calm(),
+            Load::command("hog-nodes", "hog", hog, EVICTIONS).until_calm(),
             Load::command("shut-down-nodes", "shut-down", shut_down, NEEDED).until_calm(),
         ]
     }
@@ -279,6 +291,7 @@ impl Component for KubeletUsers {
             nodes: setup.count(NAME),
             has_static_pods: has_static_pods(setup),
             heed_shutdowns: (SHUTDOWNS.met)(setup),
+            evict: (EVICTIONS.met)(setup),
         };
         for name in wiring.names(USERS) {
             wiring.process(name, User::new(rest.clone(), uses.clone()));

@@ -254,6 +254,37 @@ const CLASSES_OF_STATIC_PODS_ARE_IGNORED: Defect = Defect::open(
 )
 .fits_only(KUBELET);
 
+const CRITICAL_PODS_ARE_EVICTED: Defect = Defect::known(
+    "critical-pods-are-evicted",
+    "k/k#38322, PR #40655 (1.6)",
+    "a node that runs out of memory evicts static and critical pods as others",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const CRITICAL_PODS_ARE_REFUSED: Defect = Defect::known(
+    "critical-pods-are-refused",
+    "k/k#40573, PR #41701 (1.6)",
+    "a node that runs out of memory refuses static and critical pods that ask for none",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const PRESSURE_ENDS_AT_ONCE: Defect = Defect::known(
+    "pressure-ends-at-once",
+    "`nodeConditionsObservedSince`, left out",
+    "a node says that there is no pressure any more as soon as it sees none",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const RUNNING_PODS_ARE_ADMITTED_AGAIN: Defect = Defect::open(
+    "running-pods-are-admitted-again",
+    "k/k#83612; `HandlePodAdditions`",
+    "a kubelet that begins anew on a node that runs out of memory refuses pods that run there",
+)
+.fits_only(KUBELET);
+
 const REFUSED_STATIC_PODS_STAY_REFUSED: Defect = Defect::open(
     "refused-static-pods-stay-refused",
     "k/k#116484, k/k#138391",
@@ -301,6 +332,10 @@ defects! {
         ShutdownsAreWatchedOnce = SHUTDOWNS_ARE_WATCHED_ONCE,
         ShutdownsDoNotWaitForStatuses = SHUTDOWNS_DO_NOT_WAIT_FOR_STATUSES,
         ClassesOfStaticPodsAreIgnored = CLASSES_OF_STATIC_PODS_ARE_IGNORED,
+        CriticalPodsAreEvicted = CRITICAL_PODS_ARE_EVICTED,
+        CriticalPodsAreRefused = CRITICAL_PODS_ARE_REFUSED,
+        PressureEndsAtOnce = PRESSURE_ENDS_AT_ONCE,
+        RunningPodsAreAdmittedAgain = RUNNING_PODS_ARE_ADMITTED_AGAIN,
         RefusedStaticPodsStayRefused = REFUSED_STATIC_PODS_STAY_REFUSED,
         FixStaticPodsComeBack = FIX_STATIC_PODS_COME_BACK,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,

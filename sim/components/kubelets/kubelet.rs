@@ -18,6 +18,7 @@ use wavetank_version::Set;
 
 use crate::config_file::Disk;
 use crate::defects::KubeletDefect;
+use crate::eviction::{self, Config};
 use crate::manifests::Order;
 use crate::nodeshutdown::Period;
 use crate::runtime::cri::{Answer, Ask, CRI, Uid};
@@ -59,6 +60,8 @@ pub struct Kubelet {
     pub(crate) disk: Disk,
     /// `shutdownGracePeriodByPodPriority`, or what the other two options mean; empty where it does not heed shutdowns.
     pub(crate) shutdown: Arc<[Period]>,
+    /// `evictionHard` and what belongs to it.
+    pub(crate) eviction: Config,
     /// Its machine is off, and so is it.
     is_off: bool,
 }
@@ -68,6 +71,7 @@ pub struct Kubelet {
 pub(crate) struct Given {
     pub has_static_pods: bool,
     pub shutdown: Vec<Period>,
+    pub eviction: Config,
 }
 
 impl Kubelet {
@@ -97,6 +101,7 @@ impl Kubelet {
             has_static_pods: given.has_static_pods,
             disk: Disk::default(),
             shutdown: given.shutdown.into(),
+            eviction: given.eviction,
             is_off: false,
         }
     }
@@ -150,6 +155,9 @@ impl Process for Kubelet {
         if self.has_static_pods {
             config_file::start(cx);
             cx.spawn(Task::new(mirror_pods::REGISTER, ()));
+        }
+        if self.eviction.is_on() {
+            cx.spawn(Task::new(eviction::MANAGE, true));
         }
         if !self.shutdown.is_empty() {
             cx.spawn(Task::new(nodeshutdown::WATCH, true));
@@ -230,6 +238,9 @@ impl Process for Kubelet {
         if kind == prober::PROBE {
             let task = task.args::<prober::Task>().clone();
             return Box::pin(prober::run(own, rx, task));
+        }
+        if kind == eviction::MANAGE {
+            return Box::pin(eviction::run(own, rx, *task.args::<bool>()));
         }
         if kind == nodeshutdown::WATCH {
             return Box::pin(nodeshutdown::run(own, rx, *task.args::<bool>()));

@@ -162,6 +162,10 @@ pub struct KillsPod {
     pub seconds: i64,
 }
 
+/// A kubelet sees that its node runs out of memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SeesPressure;
+
 /// A kubelet does not take a pod.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rejects {
@@ -290,6 +294,12 @@ fn describe_shutdown(note: &Note) -> Option<Description> {
     }
     if let Some(Rejects { pod, reason }) = note.body.get() {
         return told(format!("refuses the pod {}: {reason}", pod.name), pod);
+    }
+    if note.body.get::<SeesPressure>().is_some() {
+        return Some(Description {
+            text: "sees that its node runs out of memory".to_owned(),
+            about: Vec::new(),
+        });
     }
     let text = match note.body.get::<ShutdownComes>().map(|own| own.0) {
         Some(true) => "the machine is told to go off",

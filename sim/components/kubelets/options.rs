@@ -1,4 +1,5 @@
-//! Keys of scenario files: whether there are static pods, and how long a node may take to shut down.
+//! Keys of scenario files: whether there are static pods, how long a node may take to shut down, and when it
+//! evicts pods.
 
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use wavetank_component::values::Duration as Written;
 use wavetank_component::{Mistakes, Part, Section, Spec};
 
+use crate::eviction::{Config, Threshold};
 use crate::nodeshutdown::{Period, migrate_config};
 
 fn is_false(own: &bool) -> bool {
@@ -30,6 +32,24 @@ pub struct Options {
     /// greater, up to that of the next group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shutdown_grace_period_by_pod_priority: Vec<ByPodPriority>,
+    /// With less memory than this a node evicts a pod at once (`memory.available` of `evictionHard`, in Mi); without it none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_hard_memory: Option<u32>,
+    /// With less memory than this for a while it evicts a pod in its grace period (the same of `evictionSoft`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_soft_memory: Option<u32>,
+    /// How long that while is (`evictionSoftGracePeriod`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_soft_grace_period: Option<Written>,
+    /// How much more than a threshold there has to be until it is not met any more (`evictionMinimumReclaim`, in Mi).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_minimum_reclaim: Option<u32>,
+    /// How many seconds of its grace period a pod has that is evicted after a while (`evictionMaxPodGracePeriod`); without it 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_max_pod_grace_period: Option<u32>,
+    /// How long a node says that there is pressure after it has seen that last (`evictionPressureTransitionPeriod`); without it 5m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_pressure_transition_period: Option<Written>,
 }
 
 /// A group of pods.
@@ -46,6 +66,8 @@ impl Part for Options {
     const SECTION: Section = Section::Options;
 }
 
+/// `evictionPressureTransitionPeriod` where it is not given.
+const TRANSITION_PERIOD: Duration = Duration::from_secs(300);
 const BY_PRIORITY: &str = "shutdown-grace-period-by-pod-priority";
 
 impl Options {
@@ -70,9 +92,47 @@ impl Options {
         all
     }
 
-    /// Which of the keys of shutdowns are given.
+    /// What is watched of memory.
+    pub(crate) fn eviction(&self) -> Config {
+        let of = |own: Option<Written>| own.map(|own| Duration::from_nanos(own.nanos()));
+        let threshold = |value: u32, grace_period_seconds| Threshold {
+            value: i64::from(value),
+            grace_period_seconds,
+            min_reclaim: i64::from(self.eviction_minimum_reclaim.unwrap_or(0)),
+        };
+        let soft = of(self.eviction_soft_grace_period).unwrap_or_default();
+        let lasts = of(self.eviction_pressure_transition_period);
+        Config {
+            hard: self.eviction_hard_memory.map(|own| threshold(own, 0)),
+            soft: self
+                .eviction_soft_memory
+                .map(|own| threshold(own, soft.as_secs())),
+            pressure_transition_period: lasts.unwrap_or(TRANSITION_PERIOD),
+            max_pod_grace_period_seconds: i64::from(self.eviction_max_pod_grace_period.unwrap_or(0)),
+        }
+    }
+
+    /// Which of the keys of shutdowns and evictions are given.
     fn given(&self) -> Vec<&'static str> {
         let all = [
+            ("eviction-hard-memory", self.eviction_hard_memory.is_some()),
+            ("eviction-soft-memory", self.eviction_soft_memory.is_some()),
+            (
+                "eviction-soft-grace-period",
+                self.eviction_soft_grace_period.is_some(),
+            ),
+            (
+                "eviction-minimum-reclaim",
+                self.eviction_minimum_reclaim.is_some(),
+            ),
+            (
+                "eviction-max-pod-grace-period",
+                self.eviction_max_pod_grace_period.is_some(),
+            ),
+            (
+                "eviction-pressure-transition-period",
+                self.eviction_pressure_transition_period.is_some(),
+            ),
             ("shutdown-grace-period", self.shutdown_grace_period.is_some()),
             (
                 "shutdown-grace-period-critical-pods",
@@ -88,7 +148,7 @@ impl Options {
     }
 }
 
-/// What is wrong with the keys of shutdowns, as upstream's `ValidateKubeletConfiguration` finds it.
+/// What is wrong with these keys, as upstream's `ValidateKubeletConfiguration` finds it.
 pub(crate) fn check(spec: &Spec, has_kubelets: bool, mistakes: &mut Mistakes) {
     let options: Options = spec.part();
     let given = options.given();
@@ -102,9 +162,20 @@ pub(crate) fn check(spec: &Spec, has_kubelets: bool, mistakes: &mut Mistakes) {
         }
         return;
     }
-    if given.contains(&BY_PRIORITY) && given.len() > 1 {
+    let other = ["shutdown-grace-period", "shutdown-grace-period-critical-pods"];
+    let other = other.iter().find(|key| given.contains(*key));
+    if let Some(other) = other.filter(|_| given.contains(&BY_PRIORITY)) {
         let message = "the time for a shutdown is given in two ways";
-        wrong(BY_PRIORITY, message, &format!("remove `{}`", given[0]));
+        wrong(BY_PRIORITY, message, &format!("remove `{other}`"));
+    }
+    let soft = ["eviction-soft-memory", "eviction-soft-grace-period"];
+    if soft.iter().filter(|key| given.contains(*key)).count() == 1 {
+        let [is, lacks] = match given.contains(&soft[0]) {
+            true => soft,
+            false => [soft[1], soft[0]],
+        };
+        let message = format!("`{is}` is of no use without `{lacks}`");
+        wrong(is, &message, &format!("add `{lacks}`, or remove `{is}`"));
     }
     let seconds = |own: Option<Written>| {
         let own = own.map_or(0, Written::nanos);

@@ -79,6 +79,11 @@ pub(crate) fn priority_of_class(pod: &Object) -> i64 {
     }
 }
 
+/// `IsCriticalPod`
+pub(crate) fn is_critical_pod(pod: &Object) -> bool {
+    is_static_pod(pod) || is_mirror_pod(pod) || priority(pod) >= SYSTEM_CRITICAL_PRIORITY
+}
+
 pub(crate) fn node_name(pod: &Object) -> &str {
     json::text(pod.json(), &["spec", "nodeName"])
 }

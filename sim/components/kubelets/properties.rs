@@ -2,6 +2,7 @@
 //! while.
 
 mod end;
+mod evicted;
 mod init;
 mod killed;
 mod safe;
@@ -40,6 +41,12 @@ const SHUT_DOWN: [Entry; 2] = [
     Entry::new("workload", "shut-down-nodes", "{every: 60s}"),
 ];
 
+/// The same of evictions.
+const EVICT: [Entry; 2] = [
+    Entry::new("options", "eviction-hard-memory", "100"),
+    Entry::new("workload", "grow-containers", "{every: 10s}"),
+];
+
 /// Does a note tell one of these?
 fn tells(note: &Note, which: &[fn(&Note) -> bool]) -> bool {
     which.iter().any(|is| is(note))
@@ -52,6 +59,7 @@ fn is<T: 'static>(note: &Note) -> bool {
 
 pub(crate) fn all() -> Vec<PropertyInfo> {
     let mut all = safe::all();
+    all.extend(evicted::all());
     all.extend(init::all());
     all.extend(killed::all());
     all.extend(shutdown::all());

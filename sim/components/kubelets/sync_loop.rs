@@ -16,7 +16,7 @@ use crate::pod_manager;
 use crate::pod_status::should_sync;
 use crate::runtime::cri::{Answer, Ask, Container, Id, PodRef, State, Uid};
 use crate::workers::{self, Update, UpdateType, WorkerState, WorkerSync};
-use crate::{back_off, gc, kuberuntime, prober, status_manager};
+use crate::{back_off, eviction, gc, kuberuntime, pleg, prober, status_manager};
 
 pub(crate) const LOOP: Name = Name::new("sync-loop");
 const INPUTS: Channel = Channel::new("sync-loop", 0);
@@ -96,7 +96,10 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
     };
     match input.expect::<Input>().clone() {
         Input::Config(source, changes) => {
-            kubelet.handle_changes(rx, changes);
+            let evicted = kubelet.handle_changes(rx, changes);
+            for uid in evicted {
+                gc::delete_containers_in_pod(&kubelet, rx, &uid, 0).await;
+            }
             if !rx.look(&SOURCES_SEEN, |own| own.contains(source)) {
                 rx.update(&SOURCES_SEEN, |own| {
                     own.insert(source);
@@ -159,8 +162,10 @@ impl Kubelet {
         workers::update_pod(self, rx, Update { mirror, ..own });
     }
 
-    /// Upstream's `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`
-    fn handle_changes(&self, rx: Rx, changes: Vec<Change>) {
+    /// Upstream's `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`; and which pods are told
+    /// to be evicted: all that has ended of them is removed at once.
+    fn handle_changes(&self, rx: Rx, changes: Vec<Change>) -> Vec<Uid> {
+        let mut evicted = Vec::new();
         let mut added: Vec<Object> = Vec::new();
         for change in &changes {
             if let Change::Add(pod) = change {
@@ -180,13 +185,19 @@ impl Kubelet {
                     pod_manager::set_pod(rx, &pod);
                     self.handle_change(rx, UpdateType::Update, &pod);
                 }
-                Change::Reconcile(pod) => pod_manager::set_pod(rx, &pod),
+                Change::Reconcile(pod) => {
+                    pod_manager::set_pod(rx, &pod);
+                    let pod = pod_manager::get_pod_and_mirror_pod(rx, &pod).0;
+                    let pod = pod.filter(|own| pod_is_evicted(pod::status(own)));
+                    evicted.extend(pod.map(|own| pod::uid(&own)));
+                }
                 Change::Remove(pod) => {
                     pod_manager::remove_pod(rx, &pod);
                     self.handle_change(rx, UpdateType::Kill, &pod);
                 }
             }
         }
+        evicted
     }
 
     /// What has become of a mirror pod is news of its static pod, if there is one.
@@ -208,7 +219,7 @@ impl Kubelet {
     /// A pod that is neither on its way out nor over has to be admitted. Was it refused?
     fn is_refused(&self, rx: Rx, pod: &Object) -> bool {
         let goes = workers::is_pod_termination_requested(rx, pod.uid());
-        if goes || is_pod_phase_terminal(phase(pod::status(pod))) {
+        if goes || is_pod_phase_terminal(phase(pod::status(pod))) || self.is_left_alone(rx, pod) {
             return false;
         }
         let refusal = self.can_admit_pod(rx, pod).err();
@@ -216,6 +227,17 @@ impl Kubelet {
             self.reject_pod(rx, pod, refusal);
         }
         refusal.is_some()
+    }
+
+    /// Our proposal to k/k#83612: a kubelet before this one has admitted what runs.
+    fn is_left_alone(&self, rx: Rx, pod: &Object) -> bool {
+        let asks = KubeletDefect::RunningPodsAreAdmittedAgain;
+        let runs = || {
+            let cached = pleg::get(rx, pod.uid());
+            let runs = cached.is_some_and(|own| own.active().any(Container::is_running));
+            runs || phase(pod::status(pod)) == "Running"
+        };
+        !self.defects.has(asks) && runs()
     }
 
     /// Upstream's `HandlePodSyncs` of one pod, if there is such a one.
@@ -322,6 +344,11 @@ impl Kubelet {
         }
         back_off::gc(rx);
     }
+}
+
+/// `PodIsEvicted`
+fn pod_is_evicted(status: &json::Json) -> bool {
+    phase(status) == "Failed" && json::text(status, &["reason"]) == eviction::REASON
 }
 
 /// Has it ended?

@@ -88,6 +88,9 @@ const DEADLINES: [i64; 5] = [0, 0, 0, 0, 12];
 /// Its priority: most are not critical.
 const PRIORITIES: [i64; 4] = [0, 0, 0, SYSTEM_CRITICAL_PRIORITY];
 
+/// How much memory it asks for, in Mi.
+const MEMORY: [i64; 3] = [0, 0, 400];
+
 /// What it was told to do; what is not said is drawn.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Asked {
@@ -101,6 +104,7 @@ pub(crate) struct Asked {
     init: Option<String>,
     deadline: Option<i64>,
     priority: Option<i64>,
+    memory: Option<i64>,
 }
 
 /// Uses pods.
@@ -111,13 +115,15 @@ pub(crate) struct UsesPods {
     pub has_static_pods: bool,
     /// Do kubelets heed shutdowns?
     pub heed_shutdowns: bool,
+    /// Do they evict pods?
+    pub evict: bool,
 }
 
 impl Use for UsesPods {
     const ROUTINE: Name = Name::new("use-pod");
     type Order = Asked;
 
-    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, init?, deadline?, priority?}`
+    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, init?, deadline?, priority?, memory?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -130,6 +136,7 @@ impl Use for UsesPods {
             init: text(args, "init"),
             deadline: args["deadline"].as_i64(),
             priority: args["priority"].as_i64(),
+            memory: args["memory"].as_i64(),
         })
     }
 
@@ -201,7 +208,12 @@ impl UsesPods {
         };
         let priority = match asked.priority {
             Some(priority) => priority,
-            None if self.heed_shutdowns => client.one_of(&PRIORITIES).await,
+            None if self.heed_shutdowns || self.evict => client.one_of(&PRIORITIES).await,
+            None => 0,
+        };
+        let memory = match asked.memory {
+            Some(memory) => memory,
+            None if self.evict => client.one_of(&MEMORY).await,
             None => 0,
         };
         // It stops in its own way where a shutdown may tell it so.
@@ -233,6 +245,10 @@ impl UsesPods {
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": spec,
         });
+        if memory > 0 {
+            let resources = json!({"requests": {"memory": format!("{memory}Mi")}});
+            pod["spec"]["containers"][0]["resources"] = resources;
+        }
         if priority > 0 {
             pod["spec"]["priority"] = priority.into();
         }

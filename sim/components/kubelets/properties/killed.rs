@@ -27,6 +27,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
                 settled,
                 killed: BTreeMap::new(),
                 terminating: BTreeSet::new(),
+                any: false,
             })
         })
     };
@@ -133,6 +134,8 @@ struct Killed {
     killed: BTreeMap<Uid, Life>,
     /// Pods that are being stopped already.
     terminating: BTreeSet<Uid>,
+    /// Has one of them ended?
+    any: bool,
 }
 
 impl Killed {
@@ -164,6 +167,7 @@ impl Killed {
             let Some(life) = self.killed.remove(now.uid()) else {
                 continue;
             };
+            self.any = true;
             let is_same = world.incarnation(life.kubelet) == life.incarnation;
             let status = pod::status(now);
             let counts = life.says_why && is_same && phase(status) == "Failed";
@@ -212,7 +216,7 @@ impl Property for Killed {
     }
 
     fn deadline(&mut self, world: &World) -> Check {
-        let mut checked = Check::Idle;
+        let mut checked = if self.any { Check::Held } else { Check::Idle };
         for (uid, life) in &self.killed {
             if world.incarnation(life.kubelet) != life.incarnation {
                 continue;

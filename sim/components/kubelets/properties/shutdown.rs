@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use wavetank_api::kinds::{NODES, PODS};
+use wavetank_api::kinds::NODES;
 use wavetank_api::{Object, json};
 use wavetank_component::PropertyInfo;
 use wavetank_components::promises::{always, reaches, violated};
 use wavetank_components::view::ClusterView;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
-use super::safe::stored;
+use super::safe::{changed, stored};
 use super::{SHUT_DOWN, is, tells};
 use crate::component::SHUTDOWNS;
 use crate::kubelet::Kubelet;
 use crate::nodeshutdown::{NOT_ADMITTED_REASON, REASON};
 use crate::notes::{
-    BeginsShutdown, ComesUp, EndsShutdown, GoesOff, IsTold, KillsPod, MakesSandbox, Rejects,
-    ShutdownComes, Terminated,
+    BeginsShutdown, ComesUp, EndsShutdown, GoesOff, IsTold, KillsPod, MakesSandbox,
+    ManifestChanges, Rejects, ShutdownComes, Terminated,
 };
 use crate::pod::{self, is_pod_phase_terminal, phase};
 use crate::runtime::ContainerRuntime;
@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     let mut all = vec![
         PropertyInfo::new(
             "pods-do-not-start-in-shutdowns",
-            "no kubelet that has heard that its machine is about to go off starts a pod that there was not before",
+            "no kubelet that has heard that its machine is about to go off starts a pod that has come since",
             SHUTDOWNS,
             |_| Box::new(Begun::default()),
         )
@@ -125,7 +125,7 @@ fn have_ended(world: &World, note: &Note) -> Check {
     }
 }
 
-/// A shutdown: the life of the kubelet, and the pods that were there.
+/// A shutdown: the life of the kubelet, and the pods that have come since.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Shutdown {
     incarnation: u32,
@@ -137,33 +137,26 @@ struct Shutdown {
 struct Begun(BTreeMap<ProcId, Shutdown>);
 
 impl Begun {
-    fn begins(&mut self, world: &World, process: ProcId) {
-        let Some(kubelet) = world.process::<Kubelet>(process) else {
-            return;
-        };
-        let bound = ClusterView(world).all(PODS.registry).into_iter();
-        let bound = bound.filter(|pod| pod::node_name(pod) == kubelet.node_name());
-        let mut pods: BTreeSet<Uid> = bound.map(pod::uid).collect();
-        pods.extend(kubelet.static_pods().map(|pod| pod::uid(&pod)));
-        let incarnation = world.incarnation(process);
-        self.0.insert(process, Shutdown { incarnation, pods });
-    }
-
     fn starts(&self, world: &World, runtime: ProcId, pod: &PodRef) -> Check {
-        let Some(kubelet) = world.process::<ContainerRuntime>(runtime) else {
+        let Some(kubelet) = kubelet_of(world, runtime) else {
             return Check::Idle;
         };
-        let kubelet = kubelet.kubelet;
         let own = self.0.get(&kubelet);
         let Some(own) = own.filter(|own| own.incarnation == world.incarnation(kubelet)) else {
             return Check::Idle;
         };
         match own.pods.contains(&pod.uid) {
-            true => Check::Held,
-            false => {
+            false => Check::Held,
+            true => {
                 let message = format!("the pod {} starts, and its machine goes off", pod.name);
                 violated("pod", &pod.name, message)
             }
+        }
+    }
+
+    fn comes(&mut self, uid: &Uid) {
+        for own in self.0.values_mut() {
+            own.pods.insert(uid.clone());
         }
     }
 }
@@ -174,17 +167,29 @@ impl Property for Begun {
     }
 
     fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        match note.body.get() {
-            Some(MakesSandbox(pod)) => Some(self.starts(world, note.process, pod)),
-            None => (!is::<IsTold>(note)).then_some(Check::Idle),
+        if let Some(MakesSandbox(pod)) = note.body.get() {
+            return Some(self.starts(world, note.process, pod));
         }
+        let grows = is::<ManifestChanges>(note) || changed(note).next().is_some();
+        let concerned = is::<IsTold>(note) || (grows && !self.0.is_empty());
+        (!concerned).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         if let Some(IsTold(comes)) = note.body.get() {
+            let incarnation = world.incarnation(note.process);
+            let pods = BTreeSet::new();
             match comes {
-                true => self.begins(world, note.process),
+                true => drop(self.0.insert(note.process, Shutdown { incarnation, pods })),
                 false => drop(self.0.remove(&note.process)),
+            }
+        }
+        if let Some(ManifestChanges { pod: Some(pod), .. }) = note.body.get() {
+            self.comes(&pod.uid);
+        }
+        for (before, now) in changed(note) {
+            if let (None, Some(now)) = (before, now) {
+                self.comes(&pod::uid(now));
             }
         }
         self.glance(world, note).unwrap_or(Check::Idle)

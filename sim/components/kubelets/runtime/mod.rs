@@ -4,6 +4,7 @@
 
 pub mod cri;
 mod machine;
+mod memory;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,6 +72,8 @@ pub struct ContainerRuntime {
     made: u64,
     last_address: u8,
     machine: Machine,
+    /// How much memory somebody uses who is no container, in Mi.
+    hogged: i64,
     defects: Set<KubeletDefect>,
 }
 
@@ -89,6 +92,7 @@ impl ContainerRuntime {
             made: 0,
             last_address: 1,
             machine: Machine::NEW,
+            hogged: 0,
             defects,
         }
     }
@@ -177,6 +181,7 @@ impl ContainerRuntime {
             is_well: true,
             was_probed: false,
             has_started_up: false,
+            memory: memory::MODEST,
         });
         Answer::Made(id)
     }
@@ -404,6 +409,7 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
                 .retain(|own| own.id != id || own.is_running());
             Answer::Done
         }),
+        Ask::Stats => memory::stats(rx),
         Ask::CurrentInhibitDelay => machine::current_inhibit_delay(rx),
         Ask::OverrideInhibitDelay(delay) => machine::override_inhibit_delay(rx, delay),
         Ask::ReloadLogindConf => {
@@ -537,6 +543,7 @@ impl Process for ContainerRuntime {
         for own in &mut self.containers {
             own.is_well = true;
         }
+        self.hogged = 0;
         for own in self.containers.iter().filter(|own| own.is_running()) {
             if let Some((runs, _)) = ContainerRuntime::ends_with(own) {
                 cx.arm(Timer::new(RUN_OUT, own.number), runs);
@@ -560,9 +567,18 @@ impl Process for ContainerRuntime {
     }
 
     /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew; `prune`:
-    /// init containers that have succeeded are removed; `shut-down`: it goes off for a while, if that is not cancelled.
+    /// init containers that have succeeded are removed; `grow`: a container uses more memory; `hog`: somebody else does for a
+    /// while; `shut-down`: it goes off for a while, if that is not cancelled.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let task = match what {
+            "grow" => {
+                cx.spawn(Task::new(memory::GROW, args["memory"].as_i64()));
+                return Ok(());
+            }
+            "hog" => {
+                cx.spawn(Task::new(memory::HOG, args["memory"].as_i64()));
+                return Ok(());
+            }
             "shut-down" => {
                 let cancelled = args["cancelled-after"].as_u64();
                 cx.spawn(Task::new(machine::SHUT_DOWN, cancelled));
@@ -573,7 +589,7 @@ impl Process for ContainerRuntime {
             "reboot" => REBOOT,
             "prune" => PRUNE,
             _ => {
-                let known = "`fail`, `unwell`, `reboot`, `prune` and `shut-down`";
+                let known = "`fail`, `unwell`, `reboot`, `prune`, `grow`, `hog` and `shut-down`";
                 return Err(format!("knows {known}, not `{what}`"));
             }
         };
@@ -598,6 +614,13 @@ impl Process for ContainerRuntime {
         }
         if kind == machine::SHUT_DOWN {
             return Box::pin(machine::shut_down(rx, *task.args::<Option<u64>>()));
+        }
+        if kind == memory::GROW {
+            let asked = *task.args::<Option<i64>>();
+            return Box::pin(async move { memory::grow(rx, drawn(rx).await, asked).await });
+        }
+        if kind == memory::HOG {
+            return Box::pin(memory::hog(rx, *task.args::<Option<i64>>()));
         }
         if kind == machine::GO_OFF {
             return Box::pin(machine::goes_off(rx));
