@@ -285,6 +285,13 @@ const RUNNING_PODS_ARE_ADMITTED_AGAIN: Defect = Defect::open(
 )
 .fits_only(KUBELET);
 
+const KILLED_PODS_MAY_SUCCEED: Defect = Defect::open(
+    "killed-pods-may-succeed",
+    "k/k#137992, k/k#141483; `generateAPIPodStatus`",
+    "a pod that a kubelet has killed for its node succeeds after all if its containers end well, be it told already to have failed",
+)
+.fits_only(KUBELET);
+
 const REFUSED_STATIC_PODS_STAY_REFUSED: Defect = Defect::open(
     "refused-static-pods-stay-refused",
     "k/k#116484, k/k#138391",
@@ -296,6 +303,14 @@ const FIX_STATIC_PODS_COME_BACK: Defect = Defect::fix(
     "fix-static-pods-come-back",
     "`filterOutInactivePods` leaves out what the status manager says to have failed",
     "static pods that were killed for a shutdown start anew when that is cancelled",
+)
+.fits_only(KUBELET);
+
+const FIX_RESTARTED_PODS_ARE_ADMITTED: Defect = Defect::fix(
+    "fix-restarted-pods-are-admitted",
+    "`HandlePodCleanups` starts what the pod workers do not know, and the status manager forgets a refusal when it meets a mirror pod \
+     that is new to it",
+    "housekeeping asks for admission before it starts a static pod anew",
 )
 .fits_only(KUBELET);
 
@@ -336,7 +351,9 @@ defects! {
         CriticalPodsAreRefused = CRITICAL_PODS_ARE_REFUSED,
         PressureEndsAtOnce = PRESSURE_ENDS_AT_ONCE,
         RunningPodsAreAdmittedAgain = RUNNING_PODS_ARE_ADMITTED_AGAIN,
+        KilledPodsMaySucceed = KILLED_PODS_MAY_SUCCEED,
         RefusedStaticPodsStayRefused = REFUSED_STATIC_PODS_STAY_REFUSED,
+        FixRestartedPodsAreAdmitted = FIX_RESTARTED_PODS_ARE_ADMITTED,
         FixStaticPodsComeBack = FIX_STATIC_PODS_COME_BACK,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,

@@ -278,9 +278,14 @@ impl Kubelet {
         let mut all = statuses.clone();
         all.extend(init.iter().cloned());
         let has_initialized = has_any_active_regular_container_started(pod, status);
+        let reverts = self.defects.has(KubeletDefect::KilledPodsRevert);
+        let is_terminal = is_terminal && !reverts;
         let mut phase_now = get_phase(pod, &all, is_terminal, has_initialized).to_owned();
+        let may_succeed = self.defects.has(KubeletDefect::KilledPodsMaySucceed);
+        if is_pod_phase_terminal(phase(old)) && !may_succeed && !reverts {
+            phase_now = phase(old).to_owned();
+        }
         if !is_pod_phase_terminal(&phase_now) {
-            let reverts = self.defects.has(KubeletDefect::KilledPodsRevert);
             let of_manager = if reverts { "" } else { phase(old) };
             let kept = [of_manager, phase(of_api)];
             if let Some(kept) = kept.into_iter().find(|own| is_pod_phase_terminal(own)) {

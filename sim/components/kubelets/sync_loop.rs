@@ -313,6 +313,10 @@ impl Kubelet {
             if working.contains_key(pod.uid()) {
                 continue;
             }
+            let asks = KubeletDefect::FixRestartedPodsAreAdmitted;
+            if self.defects.has(asks) && self.is_refused(rx, pod) {
+                continue;
+            }
             let mirror = pod_manager::get_mirror_pod_by_pod(rx, pod);
             self.update_with_mirror(rx, UpdateType::Create, pod, mirror);
             let sync = WorkerSync {

@@ -14,7 +14,9 @@ use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 use super::{USED, is, tells};
 use crate::component::NEEDED;
 use crate::kubelet::Kubelet;
-use crate::notes::{DeletesByForce, Exits, KillsContainer, MakesSandbox, Prunes, Starts};
+use crate::notes::{
+    DeletesByForce, Exits, KillsContainer, MakesSandbox, Prunes, Rejects, Starts, StopsOrphan,
+};
 use crate::pod::{self, is_mirror_pod, is_pod_phase_terminal, phase};
 use crate::runtime::ContainerRuntime;
 use crate::runtime::cri::{Container, Id, PodRef, Uid};
@@ -76,9 +78,9 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "wanted-containers-are-not-stopped",
-            "no pod is stopped as an orphan that is in the API and is to stay",
+            "no pod is stopped as an orphan that is in the API and is to stay, unless its kubelet has refused it",
             NEEDED,
-            |_| Box::new(always("wanted-containers-are-not-stopped", orphans_are_orphans)),
+            |_| Box::new(Orphans::default()),
         )
         .tested_by(&USED),
         PropertyInfo::new(
@@ -472,19 +474,40 @@ fn share_no_address(world: &World, note: &Note) -> Check {
     Check::Held
 }
 
-fn orphans_are_orphans(world: &World, note: &Note) -> Check {
-    let Some(crate::notes::StopsOrphan(pod)) = note.body.get() else {
-        return Check::Idle;
-    };
-    match stored(world, pod).filter(|own| !own.is_being_deleted()) {
-        None => Check::Held,
-        Some(_) => {
-            let message = format!(
-                "the pod {} is stopped as one that is gone, and it is in the API",
-                pod.name
-            );
-            violated("pod", &pod.name, message)
+/// Which pods their kubelets have refused.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Orphans(BTreeSet<Uid>);
+
+impl Property for Orphans {
+    fn name(&self) -> &'static str {
+        "wanted-containers-are-not-stopped"
+    }
+
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        if is::<Rejects>(note) {
+            return None;
         }
+        let Some(StopsOrphan(pod)) = note.body.get() else {
+            return Some(Check::Idle);
+        };
+        let is_wanted = |own: &&Object| !own.is_being_deleted() && !self.0.contains(&pod.uid);
+        match stored(world, pod).filter(is_wanted) {
+            None => Some(Check::Held),
+            Some(_) => {
+                let message = format!(
+                    "the pod {} is stopped as one that is gone, and it is in the API",
+                    pod.name
+                );
+                Some(violated("pod", &pod.name, message))
+            }
+        }
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        if let Some(Rejects { pod, .. }) = note.body.get() {
+            self.0.insert(pod.uid.clone());
+        }
+        self.glance(world, note).unwrap_or(Check::Idle)
     }
 }
 
