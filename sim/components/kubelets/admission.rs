@@ -57,14 +57,11 @@ impl Kubelet {
 
     /// Upstream's `Admit` of the eviction manager: pods that ask for memory, and those that tolerate that there is little.
     fn admit_under_pressure(&self, rx: Rx, pod: &Object) -> Result<(), Refusal> {
-        let is_critical = || {
-            let refuses = KubeletDefect::CriticalPodsAreRefused;
-            is_critical_pod(pod) && !self.defects.has(refuses)
-        };
+        let refuses = KubeletDefect::CriticalPodsAreRefused;
         let takes = !is_under_memory_pressure(rx)
-            || is_critical()
             || get_pod_qos(pod.json()) != "BestEffort"
-            || tolerates_memory_pressure(pod);
+            || tolerates_memory_pressure(pod)
+            || (is_critical_pod(pod) && !self.defects.has(refuses));
         match takes {
             true => Ok(()),
             false => Err(Refusal {

@@ -308,9 +308,15 @@ const FIX_STATIC_PODS_COME_BACK: Defect = Defect::fix(
 
 const FIX_RESTARTED_PODS_ARE_ADMITTED: Defect = Defect::fix(
     "fix-restarted-pods-are-admitted",
-    "`HandlePodCleanups` starts what the pod workers do not know, and the status manager forgets a refusal when it meets a mirror pod \
-     that is new to it",
-    "housekeeping asks for admission before it starts a static pod anew",
+    "`HandlePodCleanups` and what has become of a mirror pod start what the pod workers do not know",
+    "a static pod that starts anew is admitted first, as one that is new",
+)
+.fits_only(KUBELET);
+
+const FIX_REFUSALS_ARE_KEPT: Defect = Defect::fix(
+    "fix-refusals-are-kept",
+    "`syncPod` of the status manager deletes the status of a static pod when it meets a mirror pod that the pod manager does not know",
+    "a kubelet does not forget that it has refused a static pod while the pod before it has a mirror pod",
 )
 .fits_only(KUBELET);
 
@@ -354,6 +360,7 @@ defects! {
         KilledPodsMaySucceed = KILLED_PODS_MAY_SUCCEED,
         RefusedStaticPodsStayRefused = REFUSED_STATIC_PODS_STAY_REFUSED,
         FixRestartedPodsAreAdmitted = FIX_RESTARTED_PODS_ARE_ADMITTED,
+        FixRefusalsAreKept = FIX_REFUSALS_ARE_KEPT,
         FixStaticPodsComeBack = FIX_STATIC_PODS_COME_BACK,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,

@@ -70,7 +70,8 @@ impl Kubelet {
         let active_pods = self.get_active_pods(rx);
         let stats = self.stats(rx).await?;
         let config = self.eviction;
-        let holds_on = !self.defects.has(KubeletDefect::PressureEndsAtOnce);
+        let ends = KubeletDefect::PressureEndsAtOnce;
+        let holds_on = !(is_under_memory_pressure(rx) && self.defects.has(ends));
         let (observed, is_pressed, mut met) = rx.update_at(&STATE, |own, now| {
             let observed = thresholds::observe(own, &config, stats.available, now, holds_on);
             (observed, own.is_pressed, own.met.clone())

@@ -278,11 +278,16 @@ impl Kubelet {
         let mut all = statuses.clone();
         all.extend(init.iter().cloned());
         let has_initialized = has_any_active_regular_container_started(pod, status);
-        let reverts = self.defects.has(KubeletDefect::KilledPodsRevert);
+        // Only this kubelet knows that it is to be over.
+        let is_ours = is_pod_phase_terminal(phase(old)) && !is_pod_phase_terminal(phase(of_api));
+        let reverts = is_ours && self.defects.has(KubeletDefect::KilledPodsRevert);
         let is_terminal = is_terminal && !reverts;
         let mut phase_now = get_phase(pod, &all, is_terminal, has_initialized).to_owned();
-        let may_succeed = self.defects.has(KubeletDefect::KilledPodsMaySucceed);
-        if is_pod_phase_terminal(phase(old)) && !may_succeed && !reverts {
+        let turns = is_ours && !reverts && is_pod_phase_terminal(&phase_now);
+        if turns
+            && phase_now != phase(old)
+            && !self.defects.has(KubeletDefect::KilledPodsMaySucceed)
+        {
             phase_now = phase(old).to_owned();
         }
         if !is_pod_phase_terminal(&phase_now) {

@@ -344,7 +344,13 @@ impl Kubelet {
         };
         let other = pod_manager::translate_pod_uid(rx, pod.uid()) != *uid;
         if other && !self.defects.has(KubeletDefect::StatusesGoByName) {
-            delete_pod_status(rx, uid);
+            let is_static = || {
+                let own = pod_manager::get_pod_by_uid(rx, uid);
+                own.is_some_and(|own| is_static_pod(&own))
+            };
+            if !(is_static() && self.defects.has(KubeletDefect::FixRefusalsAreKept)) {
+                delete_pod_status(rx, uid);
+            }
             return;
         }
         let old = pod::status(&pod).clone();

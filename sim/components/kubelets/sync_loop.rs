@@ -207,6 +207,7 @@ impl Kubelet {
             return;
         };
         match kind {
+            _ if was_mirror && self.has_to_be_admitted(rx, &pod) => {}
             _ if was_mirror => self.update_with_mirror(rx, UpdateType::Update, &pod, mirror),
             // `deletePod`; before the sources are ready, housekeeping does it.
             UpdateType::Kill if !sources_are_ready(self, rx) => {}
@@ -219,14 +220,22 @@ impl Kubelet {
     /// A pod that is neither on its way out nor over has to be admitted. Was it refused?
     fn is_refused(&self, rx: Rx, pod: &Object) -> bool {
         let goes = workers::is_pod_termination_requested(rx, pod.uid());
-        if goes || is_pod_phase_terminal(phase(pod::status(pod))) || self.is_left_alone(rx, pod) {
+        if goes || is_pod_phase_terminal(phase(pod::status(pod))) {
             return false;
         }
         let refusal = self.can_admit_pod(rx, pod).err();
+        let refusal = refusal.filter(|_| !self.is_left_alone(rx, pod));
         if let Some(refusal) = &refusal {
             self.reject_pod(rx, pod, refusal);
         }
         refusal.is_some()
+    }
+
+    /// Our proposal: what no worker knows is not started without admission. Was it refused?
+    fn has_to_be_admitted(&self, rx: Rx, pod: &Object) -> bool {
+        let asks = KubeletDefect::FixRestartedPodsAreAdmitted;
+        let may_be = !workers::is_known(rx, pod.uid()) && self.can_admit_pod(rx, pod).is_err();
+        may_be && self.defects.has(asks) && self.is_refused(rx, pod)
     }
 
     /// Our proposal to k/k#83612: a kubelet before this one has admitted what runs.
@@ -237,7 +246,7 @@ impl Kubelet {
             let runs = cached.is_some_and(|own| own.active().any(Container::is_running));
             runs || phase(pod::status(pod)) == "Running"
         };
-        !self.defects.has(asks) && runs()
+        runs() && !self.defects.has(asks)
     }
 
     /// Upstream's `HandlePodSyncs` of one pod, if there is such a one.
@@ -313,8 +322,7 @@ impl Kubelet {
             if working.contains_key(pod.uid()) {
                 continue;
             }
-            let asks = KubeletDefect::FixRestartedPodsAreAdmitted;
-            if self.defects.has(asks) && self.is_refused(rx, pod) {
+            if self.has_to_be_admitted(rx, pod) {
                 continue;
             }
             let mirror = pod_manager::get_mirror_pod_by_pod(rx, pod);

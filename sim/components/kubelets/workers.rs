@@ -61,6 +61,11 @@ fn has<T: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
     rx.look(&WORKERS, look)
 }
 
+/// Is there a worker of this pod, or was there one that is remembered?
+pub(crate) fn is_known(rx: Rx, uid: &str) -> bool {
+    has(rx, |own| own.statuses.contains_key(uid))
+}
+
 /// `IsPodKnownTerminated`
 pub(crate) fn is_pod_known_terminated(rx: Rx, uid: &str) -> bool {
     has(rx, |own| {

@@ -70,12 +70,13 @@ fn group_by_priority<'a>(
 impl Kubelet {
     /// `killPods`
     pub(super) async fn kill_pods(&self, rx: Rx, active_pods: &[Object]) {
-        let ignores = self
-            .defects
-            .has(KubeletDefect::ClassesOfStaticPodsAreIgnored);
-        let priority = |pod: &Object| match ignores {
-            true => priority(pod),
-            false => priority_of_class(pod),
+        let ignores = KubeletDefect::ClassesOfStaticPodsAreIgnored;
+        let priority = |pod: &Object| {
+            let (own, of_class) = (priority(pod), priority_of_class(pod));
+            match own != of_class && self.defects.has(ignores) {
+                true => own,
+                false => of_class,
+            }
         };
         for (period, pods) in group_by_priority(&self.shutdown, active_pods, priority) {
             if pods.is_empty() {

@@ -121,7 +121,7 @@ enum Of {
 struct Life {
     kubelet: ProcId,
     incarnation: u32,
-    reason: &'static str,
+    reasons: Vec<&'static str>,
     /// It ran then, and nothing else had ended it.
     says_why: bool,
 }
@@ -141,7 +141,9 @@ struct Killed {
 impl Killed {
     fn kills(&mut self, world: &World, note: &Note, own: &KillsPod) {
         let uid = &own.pod.uid;
-        if self.killed.contains_key(uid) {
+        if let Some(life) = self.killed.get_mut(uid) {
+            // The last reason that comes before it is stopped is told.
+            life.reasons.push(own.reason);
             return;
         }
         let runs = running(world).any(|container| container.pod.uid == *uid);
@@ -152,7 +154,7 @@ impl Killed {
         let life = Life {
             kubelet: note.process,
             incarnation: world.incarnation(note.process),
-            reason: own.reason,
+            reasons: vec![own.reason],
             says_why: runs && !goes && !deadline && !self.terminating.contains(uid),
         };
         self.killed.insert(uid.clone(), life);
@@ -177,10 +179,10 @@ impl Killed {
             checked = Check::Held;
             let name = now.name();
             let reason = json::text(status, &["reason"]);
-            if reason != life.reason || !is_disrupted(now) {
+            if !life.reasons.contains(&reason) || !is_disrupted(now) {
                 let message = format!(
                     "the pod {name} was killed ({}), and fails with the reason '{reason}'{}",
-                    life.reason,
+                    life.reasons.join(", "),
                     if is_disrupted(now) { "" } else { ", not disrupted" },
                 );
                 return violated("pod", name, message);

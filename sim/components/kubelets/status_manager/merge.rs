@@ -153,7 +153,8 @@ pub(super) fn merge_pod_status(
     let ours = ours.filter(|own| pod_condition_by_kubelet(&own["type"]));
     let mut conditions: Vec<Json> = others.chain(ours).cloned().collect();
     let is_early = !(ends && !could_run);
-    if !is_early || defects.has(KubeletDefect::DisruptionsAreToldEarly) {
+    let is_new = pod::condition(new, DISRUPTION_TARGET).is_some();
+    if is_new && (!is_early || defects.has(KubeletDefect::DisruptionsAreToldEarly)) {
         let mut told = new.clone();
         update_last_transition_time(&mut told, old, DISRUPTION_TARGET, now);
         if let Some(own) = pod::condition(&told, DISRUPTION_TARGET) {
@@ -172,10 +173,11 @@ pub(super) fn merge_pod_status(
         }
     }
     let now = phase(&merged).to_owned();
-    if is_pod_phase_terminal(&now) && !defects.has(KubeletDefect::EndedPodsStayReady) {
+    if is_pod_phase_terminal(&now) {
         let is_true =
             |kind| pod::condition(&merged, kind).is_some_and(|own| own["status"] == "True");
-        if is_true("Ready") || is_true("ContainersReady") {
+        let is_ready = is_true("Ready") || is_true("ContainersReady");
+        if is_ready && !defects.has(KubeletDefect::EndedPodsStayReady) {
             for kind in ["ContainersReady", "Ready"] {
                 let mut new = condition_for_terminal_phase(pod, kind, &now);
                 let all = merged.get_mut("conditions").and_then(Json::as_array_mut);
