@@ -9,8 +9,8 @@ use wavetank_component::PropertyInfo;
 use wavetank_components::promises::violated;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
-use super::{USED, is, tells};
 use super::safe::{containers, spec_of};
+use super::{USED, is, tells};
 use crate::component::NEEDED;
 use crate::notes::{Exits, KillsContainer, MakesSandbox, Starts, StopsOrphan, Terminates};
 use crate::pod::{self, Spec};

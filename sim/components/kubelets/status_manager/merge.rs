@@ -190,4 +190,3 @@ pub(super) fn merge_pod_status(
     }
     merged
 }
-
