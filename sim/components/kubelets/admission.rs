@@ -30,7 +30,7 @@ pub(crate) struct Refusal {
     pub message: String,
 }
 
-/// `TolerationsTolerateTaint` of the taint of memory pressure.
+/// Upstream's `TolerationsTolerateTaint` of the taint of memory pressure.
 fn tolerates_memory_pressure(pod: &Object) -> bool {
     let all = json::list(pod.json(), &["spec", "tolerations"]);
     all.iter().any(|own| {

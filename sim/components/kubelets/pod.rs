@@ -64,7 +64,7 @@ const SYSTEM_CLASSES: [(&str, i64); 2] = [
 /// `SystemNodeCritical`
 pub(crate) const SYSTEM_NODE_CRITICAL: &str = "system-node-critical";
 
-/// `PodPriority`
+/// Upstream's `PodPriority`
 pub(crate) fn priority(pod: &Object) -> i64 {
     json::number(pod.json(), &["spec", "priority"]).unwrap_or(0)
 }

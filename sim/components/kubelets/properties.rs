@@ -5,6 +5,7 @@ mod end;
 mod evicted;
 mod init;
 mod killed;
+mod probed;
 mod safe;
 mod shutdown;
 
@@ -61,6 +62,7 @@ pub(crate) fn all() -> Vec<PropertyInfo> {
     let mut all = safe::all();
     all.extend(evicted::all());
     all.extend(init::all());
+    all.extend(probed::all());
     all.extend(killed::all());
     all.extend(shutdown::all());
     all.extend(end::all());

@@ -99,7 +99,7 @@ pub fn set_shutting_down(rx: Rx, comes: bool) {
     rx.update(&IS_SHUTTING_DOWN, |own| *own = comes);
 }
 
-/// `ShutdownStatus`: is its machine about to go off?
+/// Upstream's `ShutdownStatus`: is its machine about to go off?
 pub fn is_shutting_down(rx: Rx) -> bool {
     rx.read(&IS_SHUTTING_DOWN)
 }

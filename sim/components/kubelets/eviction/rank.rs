@@ -21,7 +21,7 @@ fn requests(pod: &Object, list: &str) -> impl Iterator<Item = (String, i64)> {
     })
 }
 
-/// `GetResourceRequestQuantity` of memory: only regular containers ask for any here.
+/// Upstream's `GetResourceRequestQuantity` of memory: only regular containers ask for any here.
 fn request_of(pod: &Object) -> i64 {
     requests(pod, "containers").map(|(_, own)| own).sum()
 }

@@ -18,7 +18,7 @@ pub(crate) struct Threshold {
 }
 
 impl Threshold {
-    /// `isHardEvictionThreshold`
+    /// Upstream's `isHardEvictionThreshold`
     pub(crate) fn is_hard(self) -> bool {
         self.grace_period_seconds == 0
     }

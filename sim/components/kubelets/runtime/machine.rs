@@ -83,7 +83,7 @@ pub(super) fn override_inhibit_delay(rx: Rx, delay: Duration) -> Answer {
 }
 
 pub(super) async fn reload(rx: Rx) -> Outcome {
-    super::pause(rx, &RELOAD_TAKES).await;
+    super::serve::pause(rx, &RELOAD_TAKES).await;
     machine(rx, |own| own.inhibit_delay = own.configured);
     Outcome::Done
 }
@@ -165,7 +165,7 @@ pub(super) async fn goes_off(rx: Rx) -> Outcome {
 /// All that runs ends.
 fn go_off(rx: Rx) {
     machine(rx, |own| own.state = State::Off);
-    super::end_all(rx);
+    super::faults::end_all(rx);
     rx.note(GoesOff);
     rx.restart();
 }

@@ -152,7 +152,7 @@ pub(super) fn merge_pod_status(
     let ours = json::list(new, &["conditions"]).iter();
     let ours = ours.filter(|own| pod_condition_by_kubelet(&own["type"]));
     let mut conditions: Vec<Json> = others.chain(ours).cloned().collect();
-    let is_early = !(ends && !could_run);
+    let is_early = !ends || could_run;
     let is_new = pod::condition(new, DISRUPTION_TARGET).is_some();
     if is_new && (!is_early || defects.has(KubeletDefect::DisruptionsAreToldEarly)) {
         let mut told = new.clone();
