@@ -14,7 +14,7 @@ use wavetank_engine::{Cell, Instant, Name, Outcome, Rx, Task};
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
-use crate::notes::{KillsPod, SeesPressure};
+use crate::notes::{KillsPod, PressureEnds, SeesPressure};
 use crate::pod::{self, is_critical_pod};
 use crate::runtime::cri::{Answer, Ask, Stats};
 use crate::workers::{StatusAfter, kill_pod_now, should_pod_be_finished, timeout_of_kill};
@@ -72,12 +72,16 @@ impl Kubelet {
         let config = self.eviction;
         let ends = KubeletDefect::PressureEndsAtOnce;
         let holds_on = !(is_under_memory_pressure(rx) && self.defects.has(ends));
+        let was_pressed = is_under_memory_pressure(rx);
         let (observed, is_pressed, mut met) = rx.update_at(&STATE, |own, now| {
             let observed = thresholds::observe(own, &config, stats.available, now, holds_on);
             (observed, own.is_pressed, own.met.clone())
         });
         if observed {
             rx.note(SeesPressure);
+        }
+        if was_pressed && !is_pressed {
+            rx.note(PressureEnds);
         }
         set_pressures(rx, [is_pressed, false, false]);
         // Those of memory come first, and there are no others: the first one is that which is to be reclaimed.

@@ -166,6 +166,10 @@ pub struct KillsPod {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SeesPressure;
 
+/// A kubelet says no longer that its node runs out of memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PressureEnds;
+
 /// A kubelet does not take a pod.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rejects {
@@ -295,9 +299,14 @@ fn describe_shutdown(note: &Note) -> Option<Description> {
     if let Some(Rejects { pod, reason }) = note.body.get() {
         return told(format!("refuses the pod {}: {reason}", pod.name), pod);
     }
-    if note.body.get::<SeesPressure>().is_some() {
+    let sees = note.body.get::<SeesPressure>().is_some();
+    if sees || note.body.get::<PressureEnds>().is_some() {
+        let text = match sees {
+            true => "sees that its node runs out of memory",
+            false => "says no longer that its node runs out of memory",
+        };
         return Some(Description {
-            text: "sees that its node runs out of memory".to_owned(),
+            text: text.to_owned(),
             about: Vec::new(),
         });
     }

@@ -3,11 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wavetank_api::Object;
-use wavetank_api::json;
-use wavetank_api::kinds::NODES;
 use wavetank_component::PropertyInfo;
-use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, reaches, violated};
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
@@ -16,7 +12,7 @@ use super::{EVICT, is, tells};
 use crate::component::EVICTIONS;
 use crate::eviction::REASON;
 use crate::kubelet::Kubelet;
-use crate::notes::{KillsPod, Rejects, SeesPressure, Terminated};
+use crate::notes::{KillsPod, PressureEnds, Rejects, SeesPressure, Terminated};
 use crate::pod::is_critical_pod;
 use crate::runtime::cri::{PodRef, Uid};
 
@@ -38,8 +34,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&EVICT),
         PropertyInfo::new(
             "pressure-does-not-flap",
-            "no node says that it has enough memory again within the time of transition since it has seen the opposite last, \
-             unless its kubelet has begun anew",
+            "no kubelet says that its node has enough memory again within the time of transition since it has seen the opposite \
+             last",
             EVICTIONS,
             |_| Box::new(Flaps::default()),
         )
@@ -138,12 +134,6 @@ impl Property for OneByOne {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Flaps(BTreeMap<ProcId, (u32, Time)>);
 
-fn is_pressed(node: &Object) -> bool {
-    let all = json::list(node.json(), &["status", "conditions"]);
-    let mut all = all.iter().filter(|own| own["type"] == "MemoryPressure");
-    all.any(|own| own["status"] == "True")
-}
-
 impl Property for Flaps {
     fn name(&self) -> &'static str {
         "pressure-does-not-flap"
@@ -153,39 +143,22 @@ impl Property for Flaps {
         if is::<SeesPressure>(note) {
             return None;
         }
-        let mut checked = Check::Idle;
-        for own in changes(note, &NODES) {
-            let (Some(before), Some(now)) = (&own.before, &own.now) else {
-                continue;
-            };
-            if !is_pressed(&before.value) || is_pressed(&now.value) {
-                continue;
-            }
-            let name = now.value.name();
-            let mut all = world.processes();
-            let process = all.find(|process| {
-                let own = world.process::<Kubelet>(*process);
-                own.is_some_and(|own| own.node_name() == name)
-            });
-            let Some(process) = process else {
-                continue;
-            };
-            let Some((life, seen)) = self.0.get(&process) else {
-                continue;
-            };
-            let lasts = world
-                .process::<Kubelet>(process)
-                .map(|own| own.eviction.pressure_transition_period);
-            checked = Check::Held;
-            let until = *seen + lasts.unwrap_or_default();
-            if *life == world.incarnation(process) && world.now() < until {
-                let message = format!(
-                    "the node {name} ran out of memory, and says too early that it has enough"
-                );
-                return Some(violated("node", name, message));
-            }
+        if !is::<PressureEnds>(note) {
+            return Some(Check::Idle);
         }
-        Some(checked)
+        let own = self.0.get(&note.process);
+        let kubelet = world.process::<Kubelet>(note.process);
+        let (Some((life, seen)), Some(kubelet)) = (own, kubelet) else {
+            return Some(Check::Idle);
+        };
+        let until = *seen + kubelet.eviction.pressure_transition_period;
+        if *life != world.incarnation(note.process) || until <= world.now() {
+            return Some(Check::Held);
+        }
+        let name = kubelet.node_name();
+        let message =
+            format!("the node {name} ran out of memory, and says too early that it has enough");
+        Some(violated("node", name, message))
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
