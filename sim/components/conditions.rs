@@ -9,10 +9,13 @@ const MERGE_KEY: &str = "type";
 /// The fields of a patch that makes `after` of the conditions `before`; none if they are the same.
 pub fn patch_of_conditions(before: &[Json], after: &[Json]) -> Map {
     let mut patch = Map::new();
-    let changed: Vec<Json> = after
+    let stays = |old: &&Json| after.iter().any(|own| own[MERGE_KEY] == old[MERGE_KEY]);
+    let gone = before.iter().filter(|old| !stays(old));
+    let gone = gone.map(|old| json!({"$patch": "delete", MERGE_KEY: old[MERGE_KEY].clone()}));
+    let changed = after
         .iter()
-        .filter_map(|own| patch_of_condition(before, own))
-        .collect();
+        .filter_map(|own| patch_of_condition(before, own));
+    let changed: Vec<Json> = changed.chain(gone).collect();
     if changed.is_empty() {
         return patch;
     }

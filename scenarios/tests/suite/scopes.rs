@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 18] = [
+const LARGE_OTHERS: [&str; 19] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -205,6 +205,7 @@ const LARGE_OTHERS: [&str; 18] = [
     "kubelet-anew",
     "kubelet-init",
     "kubelet-probes",
+    "kubelet-shutdown",
     "node-leases-stale",
     "node-outage",
     "quota-change",

@@ -17,8 +17,8 @@ use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
 use crate::defects::KubeletDefect;
-use crate::kubelet::Kubelet;
-use crate::options::Options;
+use crate::kubelet::{self, Kubelet};
+use crate::options::{self, Options};
 use crate::runtime::{ContainerRuntime, pod_cidr};
 use crate::users::UsesPods;
 use crate::{notes, properties};
@@ -52,6 +52,20 @@ pub(crate) const STATIC_PODS: Need = Need {
     met: |spec| spec.count(NAME) > 0 && has_static_pods(spec),
     lacking: "kubelets with static pods, and there are none",
     add: "`static-pods: true` to `options`, and kubelets",
+};
+
+/// What properties of shutdowns need.
+pub(crate) const SHUTDOWNS: Need = Need {
+    met: |spec| spec.count(NAME) > 0 && !spec.part::<Options>().shutdown().is_empty(),
+    lacking: "kubelets that heed shutdowns, and there are none",
+    add: "`shutdown-grace-period: 20s` to `options`, and kubelets",
+};
+
+/// What properties of evictions need.
+pub(crate) const EVICTIONS: Need = Need {
+    met: |spec| spec.count(NAME) > 0 && spec.part::<Options>().eviction().is_on(),
+    lacking: "kubelets that evict pods, and there are none",
+    add: "`eviction-hard-memory: 100` to `options`, and kubelets",
 };
 
 fn has_static_pods(spec: &Spec) -> bool {
@@ -95,6 +109,7 @@ impl Component for Kubelets {
             let help = format!("add {}, or remove `static-pods`", NEEDED.add);
             mistakes.key(Section::Options, "static-pods", message, help);
         }
+        options::check(spec, spec.count(NAME) > 0, mistakes);
         if spec.count(NAME) > 0 && spec.count(nodes::NAME) > 0 {
             let message = "kubelets register their nodes themselves";
             let help = format!("remove `{}`", nodes::NAME);
@@ -124,15 +139,12 @@ impl Component for Kubelets {
                 Node::of_kubelet(&node_name(number), &rest, setup, number, &pod_cidr(number));
             let informer_defects = setup.set::<InformerDefect>(release);
             let defects = setup.set::<KubeletDefect>(release);
-            let has_static_pods = has_static_pods(setup);
-            let kubelet = Kubelet::new(
-                node,
-                &rest,
-                runtimes[at],
-                informer_defects,
-                defects,
-                has_static_pods,
-            );
+            let given = kubelet::Given {
+                has_static_pods: has_static_pods(setup),
+                shutdown: setup.part::<Options>().shutdown(),
+                eviction: setup.part::<Options>().eviction(),
+            };
+            let kubelet = Kubelet::new(node, &rest, runtimes[at], informer_defects, defects, given);
             wiring.process(name, kubelet);
         }
     }
@@ -195,12 +207,20 @@ impl Component for ContainerRuntimes {
         let unwell =
             "Until the storm ends, the probes of containers that kubelets run fail for a while.";
         let reboot = "Until the storm ends, nodes that have a kubelet start anew.";
+        let shut_down = "Until the storm ends, machines of nodes that have a kubelet are told to go off for a while, and one in four \
+                         does not after all.";
+        let grow = "Until the storm ends, containers that kubelets run use more memory.";
+        let hog =
+            "Until the storm ends, somebody uses memory for a while on nodes that have a kubelet.";
         let prune = "Until the storm ends, somebody removes init containers that have succeeded from nodes.";
         vec![
             Load::command("fail-containers", "fail", fail, NEEDED).until_calm(),
             Load::command("unwell-containers", "unwell", unwell, NEEDED).until_calm(),
             Load::command("reboot-nodes", "reboot", reboot, NEEDED).until_calm(),
             Load::command("prune-containers", "prune", prune, NEEDED).until_calm(),
+            Load::command("grow-containers", "grow", grow, EVICTIONS).until_calm(),
+            Load::command("hog-nodes", "hog", hog, EVICTIONS).until_calm(),
+            Load::command("shut-down-nodes", "shut-down", shut_down, NEEDED).until_calm(),
         ]
     }
 
@@ -264,6 +284,8 @@ impl Component for KubeletUsers {
         let uses = UsesPods {
             nodes: setup.count(NAME),
             has_static_pods: has_static_pods(setup),
+            heed_shutdowns: (SHUTDOWNS.met)(setup),
+            evict: (EVICTIONS.met)(setup),
         };
         for name in wiring.names(USERS) {
             wiring.process(name, User::new(rest.clone(), uses.clone()));

@@ -21,6 +21,31 @@ pub(crate) fn pod_condition_by_kubelet(kind: &Json) -> bool {
     BY_KUBELET.iter().any(|own| kind == own)
 }
 
+/// `PodConditionSharedByKubelet`
+pub(crate) fn pod_condition_shared_by_kubelet(kind: &Json) -> bool {
+    kind == DISRUPTION_TARGET
+}
+
+pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
+/// `PodReasonTerminationByKubelet`
+pub(crate) const TERMINATION_BY_KUBELET: &str = "TerminationByKubelet";
+
+/// The condition of a pod that its kubelet kills since its node needs that.
+pub(crate) fn disruption_target(pod: &Object, message: &str) -> Json {
+    let mut own = condition(pod, DISRUPTION_TARGET, true);
+    own["reason"] = TERMINATION_BY_KUBELET.into();
+    own["message"] = message.into();
+    own
+}
+
+/// `ReplaceOrAppendPodCondition`
+pub(crate) fn replace_or_append_pod_condition(all: &mut Vec<Json>, new: Json) {
+    match all.iter_mut().find(|own| own["type"] == new["type"]) {
+        Some(old) => *old = new,
+        None => all.push(new),
+    }
+}
+
 pub(crate) fn condition(pod: &Object, kind: &str, status: bool) -> Json {
     let status = if status { "True" } else { "False" };
     let mut own = json!({

@@ -184,6 +184,142 @@ const FIX_YOUNG_CONTAINERS_WAIT: Defect = Defect::fix(
 )
 .fits_only(KUBELET);
 
+const KILLED_PODS_REVERT: Defect = Defect::known(
+    "killed-pods-revert",
+    "k/k#105358, PR #105462 (1.23)",
+    "a kubelet forgets that a pod which it has killed for its node is to fail, as soon as it looks at the containers",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const SHUT_DOWN_PODS_DO_NOT_FAIL: Defect = Defect::known(
+    "shut-down-pods-do-not-fail",
+    "k/k#104531 (1.22)",
+    "the status of a pod that a kubelet kills in a shutdown of its node says why, and not that it has failed",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const ENDED_PODS_STAY_READY: Defect = Defect::known(
+    "ended-pods-stay-ready",
+    "k/k#108594",
+    "a pod that has ended before its kubelet looked at its readiness again is told to be ready",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const DISRUPTIONS_ARE_TOLD_EARLY: Defect = Defect::known(
+    "disruptions-are-told-early",
+    "`mergePodStatus` without its look at `couldHaveRunningContainers` for the condition",
+    "a kubelet tells that a pod is disrupted before its containers have stopped",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const PODS_START_IN_SHUTDOWNS: Defect = Defect::known(
+    "pods-start-in-shutdowns",
+    "k/k#100184, PR #98005 (1.21)",
+    "a kubelet whose machine is about to go off takes new pods",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const SHUTDOWNS_ARE_NOT_TOLD: Defect = Defect::known(
+    "shutdowns-are-not-told",
+    "k/k#98004, PR #98005 (1.21)",
+    "a kubelet whose machine is about to go off tells so only when it is time to write the status of its node",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const SHUTDOWNS_ARE_WATCHED_ONCE: Defect = Defect::known(
+    "shutdowns-are-watched-once",
+    "PR #100369 (1.22)",
+    "a kubelet hears of no shutdown any more once its connection to logind was gone",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const SHUTDOWNS_DO_NOT_WAIT_FOR_STATUSES: Defect = Defect::open(
+    "shutdowns-do-not-wait-for-statuses",
+    "k/k#124448, k/k#110755",
+    "a kubelet lets its machine go off before it has told the API that its pods have ended",
+)
+.fits_only(KUBELET);
+
+const CLASSES_OF_STATIC_PODS_ARE_IGNORED: Defect = Defect::open(
+    "classes-of-static-pods-are-ignored",
+    "k/k#133442, PR #133465; k/k#113940",
+    "a static pod whose priority class is critical is killed among the first when its node shuts down",
+)
+.fits_only(KUBELET);
+
+const CRITICAL_PODS_ARE_EVICTED: Defect = Defect::known(
+    "critical-pods-are-evicted",
+    "k/k#38322, PR #40655 (1.6)",
+    "a node that runs out of memory evicts static and critical pods as others",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const CRITICAL_PODS_ARE_REFUSED: Defect = Defect::known(
+    "critical-pods-are-refused",
+    "k/k#40573, PR #41701 (1.6)",
+    "a node that runs out of memory refuses static and critical pods that ask for none",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const PRESSURE_ENDS_AT_ONCE: Defect = Defect::known(
+    "pressure-ends-at-once",
+    "`nodeConditionsObservedSince`, left out",
+    "a node says that there is no pressure any more as soon as it sees none",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const RUNNING_PODS_ARE_ADMITTED_AGAIN: Defect = Defect::open(
+    "running-pods-are-admitted-again",
+    "k/k#83612; `HandlePodAdditions`",
+    "a kubelet that begins anew on a node that runs out of memory refuses pods that run there",
+)
+.fits_only(KUBELET);
+
+const KILLED_PODS_MAY_SUCCEED: Defect = Defect::open(
+    "killed-pods-may-succeed",
+    "k/k#137992, k/k#141483; `generateAPIPodStatus`",
+    "a pod that a kubelet has killed for its node succeeds after all if its containers end well, be it told already to have failed",
+)
+.fits_only(KUBELET);
+
+const REFUSED_STATIC_PODS_STAY_REFUSED: Defect = Defect::open(
+    "refused-static-pods-stay-refused",
+    "k/k#116484, k/k#138391",
+    "a static pod that its kubelet has refused once is not tried again",
+)
+.fits_only(KUBELET);
+
+const FIX_STATIC_PODS_COME_BACK: Defect = Defect::fix(
+    "fix-static-pods-come-back",
+    "`filterOutInactivePods` leaves out what the status manager says to have failed",
+    "static pods that were killed for a shutdown start anew when that is cancelled",
+)
+.fits_only(KUBELET);
+
+const FIX_RESTARTED_PODS_ARE_ADMITTED: Defect = Defect::fix(
+    "fix-restarted-pods-are-admitted",
+    "`HandlePodCleanups` and what has become of a mirror pod start what the pod workers do not know",
+    "a static pod that starts anew is admitted first, as one that is new",
+)
+.fits_only(KUBELET);
+
+const FIX_REFUSALS_ARE_KEPT: Defect = Defect::fix(
+    "fix-refusals-are-kept",
+    "`syncPod` of the status manager deletes the status of a static pod when it meets a mirror pod that the pod manager does not know",
+    "a kubelet does not forget that it has refused a static pod while the pod before it has a mirror pod",
+)
+.fits_only(KUBELET);
+
 defects! {
     /// Of kubelets and their runtimes.
     pub enum KubeletDefect in "kubelets" {
@@ -208,6 +344,24 @@ defects! {
         MirrorPodsStayToGo = MIRROR_PODS_STAY_TO_GO,
         StaticPodsDoNotWaitForOrphans = STATIC_PODS_DO_NOT_WAIT_FOR_ORPHANS,
         UnstartedPodsStayPending = UNSTARTED_PODS_STAY_PENDING,
+        KilledPodsRevert = KILLED_PODS_REVERT,
+        ShutDownPodsDoNotFail = SHUT_DOWN_PODS_DO_NOT_FAIL,
+        EndedPodsStayReady = ENDED_PODS_STAY_READY,
+        DisruptionsAreToldEarly = DISRUPTIONS_ARE_TOLD_EARLY,
+        PodsStartInShutdowns = PODS_START_IN_SHUTDOWNS,
+        ShutdownsAreNotTold = SHUTDOWNS_ARE_NOT_TOLD,
+        ShutdownsAreWatchedOnce = SHUTDOWNS_ARE_WATCHED_ONCE,
+        ShutdownsDoNotWaitForStatuses = SHUTDOWNS_DO_NOT_WAIT_FOR_STATUSES,
+        ClassesOfStaticPodsAreIgnored = CLASSES_OF_STATIC_PODS_ARE_IGNORED,
+        CriticalPodsAreEvicted = CRITICAL_PODS_ARE_EVICTED,
+        CriticalPodsAreRefused = CRITICAL_PODS_ARE_REFUSED,
+        PressureEndsAtOnce = PRESSURE_ENDS_AT_ONCE,
+        RunningPodsAreAdmittedAgain = RUNNING_PODS_ARE_ADMITTED_AGAIN,
+        KilledPodsMaySucceed = KILLED_PODS_MAY_SUCCEED,
+        RefusedStaticPodsStayRefused = REFUSED_STATIC_PODS_STAY_REFUSED,
+        FixRestartedPodsAreAdmitted = FIX_RESTARTED_PODS_ARE_ADMITTED,
+        FixRefusalsAreKept = FIX_REFUSALS_ARE_KEPT,
+        FixStaticPodsComeBack = FIX_STATIC_PODS_COME_BACK,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
     }

@@ -19,12 +19,17 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 /// `cleanUpContainersInPod`. Upstream hands what is to be removed to a routine of its own.
 pub(crate) async fn clean_up_containers_in_pod(kubelet: &Kubelet, rx: Rx, uid: &Uid) {
-    let Some(cached) = pleg::get(rx, uid) else {
-        return;
-    };
     let keep = match should_pod_content_be_removed(rx, uid) {
         true => 0,
         false => 1,
+    };
+    delete_containers_in_pod(kubelet, rx, uid, keep).await;
+}
+
+/// `deleteContainersInPod`: of each name so many stay that have ended.
+pub(crate) async fn delete_containers_in_pod(kubelet: &Kubelet, rx: Rx, uid: &Uid, keep: usize) {
+    let Some(cached) = pleg::get(rx, uid) else {
+        return;
     };
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for own in cached.status.containers.iter().filter(|own| is_exited(own)) {

@@ -18,11 +18,13 @@ use wavetank_version::Set;
 
 use crate::config_file::Disk;
 use crate::defects::KubeletDefect;
+use crate::eviction::{self, Config};
 use crate::manifests::Order;
+use crate::nodeshutdown::Period;
 use crate::runtime::cri::{Answer, Ask, CRI, Uid};
 use crate::{
-    config, config_file, gc, manifests, mirror_pods, pleg, prober, status_manager, sync_loop,
-    workers,
+    config, config_file, gc, manifests, mirror_pods, nodeshutdown, pleg, prober, status_manager,
+    sync_loop, workers,
 };
 
 const SCOPE: Name = Name::new("kubelet");
@@ -33,22 +35,43 @@ const RUNTIME_REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 /// `timeoutSeconds` of probes that do not say it.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The node of a kubelet starts anew, and the kubelet with it.
+/// What its machine does with a kubelet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Reboot;
+pub enum Power {
+    /// It starts anew.
+    Reboot,
+    /// It goes off.
+    Off,
+    /// It comes up again.
+    On,
+}
 
 /// A kubelet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kubelet {
     pub(crate) node: Node,
     pub(crate) rest: RestClient,
-    runtime: ProcId,
+    pub(crate) runtime: ProcId,
     informers: Arc<Informers>,
     pub(crate) pods: Lister,
     pub(crate) defects: Set<KubeletDefect>,
     /// `staticPodPath`: are there manifests on its disk?
     pub(crate) has_static_pods: bool,
     pub(crate) disk: Disk,
+    /// `shutdownGracePeriodByPodPriority`, or what the other two options mean; empty where it does not heed shutdowns.
+    pub(crate) shutdown: Arc<[Period]>,
+    /// `evictionHard` and what belongs to it.
+    pub(crate) eviction: Config,
+    /// Its machine is off, and so is it.
+    is_off: bool,
+}
+
+/// What options say of a kubelet.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub has_static_pods: bool,
+    pub shutdown: Vec<Period>,
+    pub eviction: Config,
 }
 
 impl Kubelet {
@@ -58,7 +81,7 @@ impl Kubelet {
         runtime: ProcId,
         informer_defects: Set<InformerDefect>,
         defects: Set<KubeletDefect>,
-        has_static_pods: bool,
+        given: Given,
     ) -> Kubelet {
         let rest = rest.named("kubelet");
         let mut factory = SharedInformerFactory::new(SCOPE, rest.clone(), informer_defects);
@@ -75,8 +98,11 @@ impl Kubelet {
             informers: factory.done(),
             pods,
             defects,
-            has_static_pods,
+            has_static_pods: given.has_static_pods,
             disk: Disk::default(),
+            shutdown: given.shutdown.into(),
+            eviction: given.eviction,
+            is_off: false,
         }
     }
 
@@ -115,6 +141,9 @@ impl Kubelet {
 
 impl Process for Kubelet {
     fn boot(&mut self, cx: &mut Cx<'_>) {
+        if self.is_off {
+            return;
+        }
         Process::boot(&mut self.node, cx);
         self.informers.boot(cx);
         cx.spawn(Task::new(BEGIN, ()));
@@ -127,10 +156,16 @@ impl Process for Kubelet {
             config_file::start(cx);
             cx.spawn(Task::new(mirror_pods::REGISTER, ()));
         }
+        if self.eviction.is_on() {
+            cx.spawn(Task::new(eviction::MANAGE, true));
+        }
+        if !self.shutdown.is_empty() {
+            cx.spawn(Task::new(nodeshutdown::WATCH, true));
+        }
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
-        let Reboot = body.expect();
+        self.is_off = *body.expect::<Power>() == Power::Off;
         cx.reply(caller, ());
         cx.spawn(Task::new(RESTART, ()));
     }
@@ -150,6 +185,7 @@ impl Process for Kubelet {
     /// `hold` and `release` of its informer; `manifest`: a file of its disk is written or removed.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         match what {
+            "hold" | "release" if self.is_off => Ok(()),
             "hold" | "release" => self.informers.command(cx, what, args),
             "manifest" if self.has_static_pods => {
                 let order = Order::new(args)?;
@@ -202,6 +238,18 @@ impl Process for Kubelet {
         if kind == prober::PROBE {
             let task = task.args::<prober::Task>().clone();
             return Box::pin(prober::run(own, rx, task));
+        }
+        if kind == eviction::MANAGE {
+            return Box::pin(eviction::run(own, rx, *task.args::<bool>()));
+        }
+        if kind == nodeshutdown::WATCH {
+            return Box::pin(nodeshutdown::run(own, rx, *task.args::<bool>()));
+        }
+        if kind == nodeshutdown::SYNC_NODE_STATUS {
+            return Box::pin(async move {
+                own.node.sync_status_now(rx).await;
+                Outcome::Done
+            });
         }
         if kind == BEGIN {
             return Box::pin(async move {

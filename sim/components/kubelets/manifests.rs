@@ -7,6 +7,8 @@ use wavetank_components::users::{named, text};
 use wavetank_engine::{Name, Outcome, Rx};
 
 use crate::config_file::{change, manifest};
+use crate::kubelet::Kubelet;
+use crate::pod::SYSTEM_NODE_CRITICAL;
 use crate::runtime::STUBBORN;
 use crate::shapes::Shape;
 
@@ -27,6 +29,9 @@ enum What {
 /// How often each is drawn.
 const DRAWN: [What; 3] = [What::Write, What::Write, What::Remove];
 
+/// Their priority classes, of which the kubelet knows the names alone.
+const CLASSES: [&str; 2] = ["", SYSTEM_NODE_CRITICAL];
+
 /// What is to be done; what is not said is drawn.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Order {
@@ -35,10 +40,11 @@ pub(crate) struct Order {
     image: Option<String>,
     init: Option<String>,
     grace: Option<i64>,
+    class: Option<String>,
 }
 
 impl Order {
-    /// `manifest {what?, file?, image?, init?, grace?}`
+    /// `manifest {what?, file?, image?, init?, grace?, class?}`
     pub(crate) fn new(args: &Json) -> Result<Order, String> {
         Ok(Order {
             what: named(
@@ -50,6 +56,7 @@ impl Order {
             image: text(args, "image"),
             init: text(args, "init"),
             grace: args["grace"].as_i64(),
+            class: text(args, "class"),
         })
     }
 }
@@ -68,6 +75,10 @@ async fn text_of(rx: Rx, asked: Option<String>, all: &[&str]) -> String {
     }
 }
 
+fn heeds_shutdowns(rx: Rx) -> bool {
+    rx.process(|own: &mut Kubelet| !own.shutdown.is_empty())
+}
+
 /// Does it.
 pub(crate) async fn run(rx: Rx, order: Order) -> Outcome {
     let what = one_of(rx, order.what, &DRAWN).await;
@@ -84,6 +95,14 @@ pub(crate) async fn run(rx: Rx, order: Order) -> Outcome {
         probes: "none".to_owned(),
         init: text_of(rx, order.init, &INITS).await,
     };
-    change(rx, &file, Some(manifest(&name, shape.spec())));
+    let mut spec = shape.spec();
+    let class = match order.class {
+        None if !heeds_shutdowns(rx) => String::new(),
+        asked => text_of(rx, asked, &CLASSES).await,
+    };
+    if !class.is_empty() {
+        spec["priorityClassName"] = class.into();
+    }
+    change(rx, &file, Some(manifest(&name, spec)));
     Outcome::Done
 }

@@ -120,6 +120,65 @@ pub struct BacksOff {
     pub seconds: u64,
 }
 
+/// The machine of a runtime is told to go off, or that is cancelled.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ShutdownComes(pub bool);
+
+/// It goes off: nothing runs any more.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct GoesOff;
+
+/// It comes up again.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ComesUp;
+
+/// A kubelet hears that its machine is about to go off, or not any more.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct IsTold(pub bool);
+
+/// It begins to kill its pods.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BeginsShutdown;
+
+/// It lets its machine go off.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct EndsShutdown {
+    /// The pods that ran when it began, static ones aside.
+    pub pods: Vec<PodRef>,
+    /// It has taken less time than there was.
+    pub is_in_time: bool,
+}
+
+/// A kubelet kills a pod, since its node needs that.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct KillsPod {
+    /// The pod.
+    pub pod: PodRef,
+    /// What its status is to say.
+    pub reason: &'static str,
+    /// In a shutdown: the number of the group that its priority, or its class, belongs to,
+    pub group: usize,
+    /// and for how many seconds others wait for it at most.
+    pub seconds: i64,
+}
+
+/// A kubelet sees that its node runs out of memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SeesPressure;
+
+/// A kubelet says no longer that its node runs out of memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PressureEnds;
+
+/// A kubelet does not take a pod.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rejects {
+    /// The pod.
+    pub pod: PodRef,
+    /// Why.
+    pub reason: &'static str,
+}
+
 /// A pod that is known by its UID in stories.
 fn about(pod: &PodRef) -> Vec<String> {
     vec![
@@ -199,6 +258,7 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
         return told(format!("deletes the pod {} by force", pod.name), pod);
     }
     describe_removal(note)
+        .or_else(|| describe_shutdown(note))
         .or_else(|| describe_static(note))
         .or_else(|| describe_back_off(note))
 }
@@ -230,6 +290,44 @@ fn describe_removal(note: &Note) -> Option<Description> {
         return told(text, pod);
     }
     None
+}
+
+fn describe_shutdown(note: &Note) -> Option<Description> {
+    if let Some(KillsPod { pod, reason, .. }) = note.body.get() {
+        return told(format!("kills the pod {}: {reason}", pod.name), pod);
+    }
+    if let Some(Rejects { pod, reason }) = note.body.get() {
+        return told(format!("refuses the pod {}: {reason}", pod.name), pod);
+    }
+    let sees = note.body.get::<SeesPressure>().is_some();
+    if sees || note.body.get::<PressureEnds>().is_some() {
+        let text = match sees {
+            true => "sees that its node runs out of memory",
+            false => "says no longer that its node runs out of memory",
+        };
+        return Some(Description {
+            text: text.to_owned(),
+            about: Vec::new(),
+        });
+    }
+    let text = match note.body.get::<ShutdownComes>().map(|own| own.0) {
+        Some(true) => "the machine is told to go off",
+        Some(false) => "the machine does not go off after all",
+        None if note.body.get::<GoesOff>().is_some() => "the machine goes off",
+        None if note.body.get::<ComesUp>().is_some() => "the machine comes up again",
+        None => match note.body.get::<IsTold>().map(|own| own.0) {
+            Some(true) => "hears that its machine is about to go off",
+            Some(false) => "hears that its machine does not go off",
+            None => match note.body.get::<EndsShutdown>()?.is_in_time {
+                true => "lets its machine go off",
+                false => "lets its machine go off, since the time is up",
+            },
+        },
+    };
+    Some(Description {
+        text: text.to_owned(),
+        about: Vec::new(),
+    })
 }
 
 fn describe_static(note: &Note) -> Option<Description> {

@@ -54,6 +54,36 @@ pub(crate) fn generation(pod: &Object) -> i64 {
     json::number(pod.json(), &["metadata", "generation"]).unwrap_or(0)
 }
 
+/// `SystemCriticalPriority`, which is that of pods of the first of these classes.
+pub(crate) const SYSTEM_CRITICAL_PRIORITY: i64 = 2_000_000_000;
+/// `SystemPriorityClasses`
+const SYSTEM_CLASSES: [(&str, i64); 2] = [
+    ("system-cluster-critical", SYSTEM_CRITICAL_PRIORITY),
+    (SYSTEM_NODE_CRITICAL, SYSTEM_CRITICAL_PRIORITY + 1000),
+];
+/// `SystemNodeCritical`
+pub(crate) const SYSTEM_NODE_CRITICAL: &str = "system-node-critical";
+
+/// Upstream's `PodPriority`
+pub(crate) fn priority(pod: &Object) -> i64 {
+    json::number(pod.json(), &["spec", "priority"]).unwrap_or(0)
+}
+
+/// The same of a pod that may say its class alone, since no server has admitted it.
+pub(crate) fn priority_of_class(pod: &Object) -> i64 {
+    let class = json::text(pod.json(), &["spec", "priorityClassName"]);
+    let known = SYSTEM_CLASSES.iter().find(|(name, _)| *name == class);
+    match json::number(pod.json(), &["spec", "priority"]) {
+        Some(own) => own,
+        None => known.map_or(0, |(_, priority)| *priority),
+    }
+}
+
+/// `IsCriticalPod`
+pub(crate) fn is_critical_pod(pod: &Object) -> bool {
+    is_static_pod(pod) || is_mirror_pod(pod) || priority(pod) >= SYSTEM_CRITICAL_PRIORITY
+}
+
 pub(crate) fn node_name(pod: &Object) -> &str {
     json::text(pod.json(), &["spec", "nodeName"])
 }

@@ -10,8 +10,8 @@ use wavetank_engine::Rx;
 use wavetank_version::Set;
 
 use crate::conditions::{
-    condition, generate_pod_initialized_condition, generate_ready_condition,
-    pod_condition_by_kubelet,
+    DISRUPTION_TARGET, condition, generate_pod_initialized_condition, generate_ready_condition,
+    pod_condition_by_kubelet, replace_or_append_pod_condition,
 };
 use crate::defects::KubeletDefect;
 use crate::init_containers::{
@@ -243,6 +243,10 @@ fn generate_conditions(
     let conditions = json::list(pod::status(pod), &["conditions"]).iter();
     let others = conditions.filter(|own| !pod_condition_by_kubelet(&own["type"]));
     let mut conditions: Vec<Json> = others.cloned().collect();
+    // It comes of what happened once, and not of what runs.
+    if let Some(own) = pod::condition(old, DISRUPTION_TARGET) {
+        replace_or_append_pod_condition(&mut conditions, own.clone());
+    }
     conditions.extend([
         condition(pod, "PodReadyToStartContainers", !new_sandbox),
         generate_pod_initialized_condition(pod, old, all, phase),
@@ -274,9 +278,21 @@ impl Kubelet {
         let mut all = statuses.clone();
         all.extend(init.iter().cloned());
         let has_initialized = has_any_active_regular_container_started(pod, status);
+        // Only this kubelet knows that it is to be over.
+        let is_ours = is_pod_phase_terminal(phase(old)) && !is_pod_phase_terminal(phase(of_api));
+        let reverts = is_ours && self.defects.has(KubeletDefect::KilledPodsRevert);
+        let is_terminal = is_terminal && !reverts;
         let mut phase_now = get_phase(pod, &all, is_terminal, has_initialized).to_owned();
+        let turns = is_ours && !reverts && is_pod_phase_terminal(&phase_now);
+        if turns
+            && phase_now != phase(old)
+            && !self.defects.has(KubeletDefect::KilledPodsMaySucceed)
+        {
+            phase_now = phase(old).to_owned();
+        }
         if !is_pod_phase_terminal(&phase_now) {
-            let kept = [phase(old), phase(of_api)];
+            let of_manager = if reverts { "" } else { phase(old) };
+            let kept = [of_manager, phase(of_api)];
             if let Some(kept) = kept.into_iter().find(|own| is_pod_phase_terminal(own)) {
                 phase_now = kept.to_owned();
             }

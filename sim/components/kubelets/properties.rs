@@ -2,13 +2,18 @@
 //! while.
 
 mod end;
+mod evicted;
 mod init;
+mod killed;
+mod probed;
 mod safe;
+mod shutdown;
 
 use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo};
 use wavetank_components::promises::reaches;
+use wavetank_engine::Note;
 
 use crate::component::{NEEDED, STATIC_PODS};
 use crate::notes::{
@@ -31,9 +36,35 @@ const STATIC: [Entry; 2] = [
     Entry::new("workload", "use-manifests", "{every: 6s}"),
 ];
 
+/// The same of shutdowns.
+const SHUT_DOWN: [Entry; 2] = [
+    Entry::new("options", "shutdown-grace-period", "20s"),
+    Entry::new("workload", "shut-down-nodes", "{every: 60s}"),
+];
+
+/// The same of evictions.
+const EVICT: [Entry; 2] = [
+    Entry::new("options", "eviction-hard-memory", "100"),
+    Entry::new("workload", "grow-containers", "{every: 10s}"),
+];
+
+/// Does a note tell one of these?
+fn tells(note: &Note, which: &[fn(&Note) -> bool]) -> bool {
+    which.iter().any(|is| is(note))
+}
+
+/// Is it a note of this kind?
+fn is<T: 'static>(note: &Note) -> bool {
+    note.body.get::<T>().is_some()
+}
+
 pub(crate) fn all() -> Vec<PropertyInfo> {
     let mut all = safe::all();
+    all.extend(evicted::all());
     all.extend(init::all());
+    all.extend(probed::all());
+    all.extend(killed::all());
+    all.extend(shutdown::all());
     all.extend(end::all());
     all.extend([
         reaches(

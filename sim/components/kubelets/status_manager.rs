@@ -24,6 +24,15 @@ use crate::pod::{
 };
 use crate::pod_manager;
 use crate::runtime::cri::Uid;
+use merge::{
+    check_container_state_transition, is_pod_status_by_kubelet_equal, merge_pod_status,
+    patch_of_status, update_last_transition_times,
+};
+
+mod merge;
+mod terminate;
+
+pub(crate) use terminate::terminate_pod;
 
 pub(crate) const SYNC: Name = Name::new("status-manager");
 /// `syncPeriod`
@@ -165,121 +174,6 @@ pub(crate) fn set_container_startup(
     update_status_internal(kubelet, rx, &pod, status, false, false);
 }
 
-/// `hasPodInitialized`, as far as the API tells.
-fn has_pod_initialized(pod: &Object) -> bool {
-    let specs = pod::init_containers(pod);
-    let Some(spec) = specs.last() else {
-        return true;
-    };
-    let status = pod::status(pod);
-    let ended = |own: &Json, field| json::number(own, &[field, "terminated", "exitCode"]);
-    let mut all = json::list(status, &["containerStatuses"]).iter();
-    if all.any(|own| ended(own, "lastState").is_some() || own["state"].get("waiting").is_none()) {
-        return true;
-    }
-    let last = named(json::list(status, &["initContainerStatuses"]), &spec.name);
-    last.is_some_and(|own| match spec.is_restartable {
-        true => own["state"].get("running").is_some() && own["started"] == true,
-        false => ["lastState", "state"]
-            .iter()
-            .any(|field| ended(own, field) == Some(0)),
-    })
-}
-
-/// `initializedContainers`: how many of them, from the first one on, show that they were started. The first one does.
-fn initialized_containers(all: &[Json]) -> usize {
-    let shows = |own: &Json| {
-        let last = json::at(own, &["lastState", "terminated"]);
-        own["state"].get("waiting").is_none() || last.is_some()
-    };
-    let last = all.iter().rposition(shows).unwrap_or(0);
-    (last + 1).min(all.len())
-}
-
-fn set_container_terminated(own: &mut Json) {
-    if json::at(own, &["state", "terminated"]).is_none() {
-        own["state"] = json!({"terminated": {
-            "reason": "ContainerStatusUnknown",
-            "message": "The container could not be located when the pod was terminated",
-            "exitCode": 137,
-        }});
-    }
-}
-
-/// `TerminatePod`
-pub(crate) fn terminate_pod(kubelet: &Kubelet, rx: Rx, pod: &Object) {
-    let cached = get_pod_status(rx, pod.uid());
-    let mut status = cached
-        .as_ref()
-        .map_or(pod::status(pod), Object::json)
-        .clone();
-    for list in LISTS {
-        let Some(all) = status.get_mut(list).and_then(Json::as_array_mut) else {
-            continue;
-        };
-        let count = match list {
-            INIT_STATUSES => initialized_containers(all),
-            _ if has_pod_initialized(pod) => all.len(),
-            _ => 0,
-        };
-        all.iter_mut()
-            .take(count)
-            .for_each(set_container_terminated);
-    }
-    if !is_pod_phase_terminal(phase(&status)) && !is_static_pod(pod) {
-        status["phase"] = "Failed".into();
-    }
-    update_status_internal(kubelet, rx, pod, status, true, true);
-}
-
-/// `checkContainerStateTransition`: may it be?
-fn check_container_state_transition(
-    defects: Set<KubeletDefect>,
-    pod: &Object,
-    old: &Json,
-    new: &Json,
-) -> bool {
-    if restart_policy(pod) == "Always" {
-        return true;
-    }
-    let mut sidecars = pod::init_containers(pod);
-    sidecars.retain(|own| own.is_restartable);
-    if !sidecars.is_empty() && defects.has(KubeletDefect::StatusesOfSidecarsStay) {
-        sidecars.clear();
-    }
-    LISTS.iter().all(|list| {
-        let new = json::list(new, &[list]);
-        json::list(old, &[list]).iter().all(|old| {
-            let name = json::text(old, &["name"]);
-            let Some(code) = json::number(old, &["state", "terminated", "exitCode"]) else {
-                return true;
-            };
-            let is_sidecar = sidecars.iter().any(|own| *own.name == *name);
-            let runs_again = is_sidecar || pod::container_should_restart(pod, code);
-            let new = named(new, name);
-            runs_again || new.is_none_or(|new| json::at(new, &["state", "terminated"]).is_some())
-        })
-    })
-}
-
-/// Upstream's `updateLastTransitionTime` of all conditions.
-fn update_last_transition_times(status: &mut Json, old: &Json, now: &str) {
-    let Some(conditions) = status.get_mut("conditions").and_then(Json::as_array_mut) else {
-        return;
-    };
-    for own in conditions
-        .iter_mut()
-        .filter(|own| pod_condition_by_kubelet(&own["type"]))
-    {
-        let kind = own["type"].as_str().unwrap_or_default().to_owned();
-        let before = pod::condition(old, &kind).filter(|old| old["status"] == own["status"]);
-        own["lastTransitionTime"] = match before {
-            Some(before) => before["lastTransitionTime"].clone(),
-            None => now.into(),
-        };
-    }
-}
-
 /// `updateStatusInternal`
 fn update_status_internal(
     kubelet: &Kubelet,
@@ -343,47 +237,8 @@ fn next_version(
     })
 }
 
-/// `isPodStatusByKubeletEqual`
-fn is_pod_status_by_kubelet_equal(old: &Json, new: &Json) -> bool {
-    let own = |status: &Json| {
-        let all = json::list(status, &["conditions"]).iter();
-        let all = all.filter(|own| pod_condition_by_kubelet(&own["type"]));
-        let told = all.map(|own| {
-            ["type", "status", "reason", "message"].map(|field| own.get(field).cloned())
-        });
-        told.collect::<Vec<_>>()
-    };
-    let (mut old_conditions, mut new_conditions) = (own(old), own(new));
-    let kind = |own: &[Option<Json>; 4]| format!("{:?}", own[0]);
-    old_conditions.sort_by_key(kind);
-    new_conditions.sort_by_key(kind);
-    let rest = |status: &Json| {
-        let mut rest = bare(status);
-        rest.as_object_mut().map(|own| own.remove("conditions"));
-        rest
-    };
-    old_conditions == new_conditions && rest(old) == rest(new)
-}
-
-/// Without what is empty: a server leaves that out, and so do Go's types.
-fn bare(value: &Json) -> Json {
-    match value {
-        Json::Object(map) => {
-            let all = map.iter().map(|(field, own)| (field.clone(), bare(own)));
-            let kept = all.filter(|(field, own)| {
-                let is_empty = own.is_null()
-                    || own.as_object().is_some_and(Map::is_empty) && field == "lastState"
-                    || own.as_str() == Some("");
-                !is_empty
-            });
-            Json::Object(kept.collect())
-        }
-        Json::Array(all) => all.iter().map(bare).collect(),
-        other => other.clone(),
-    }
-}
-
-fn delete_pod_status(rx: Rx, uid: &str) {
+/// `deletePodStatus`
+pub(crate) fn delete_pod_status(rx: Rx, uid: &str) {
     rx.update(&STATUSES, |own| {
         own.pods.remove(uid);
     });
@@ -409,38 +264,6 @@ pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx) -> Outcome {
     };
     kubelet.sync_batch(rx, all).await;
     Outcome::Become(Task::new(SYNC, ()))
-}
-
-/// The fields of a patch that makes `new` of `old` (`CreateTwoWayMergePatch`).
-fn patch_of_status(old: &Json, new: &Json) -> Map {
-    let mut patch = Map::new();
-    let empty = Map::new();
-    let (before, after) = (
-        old.as_object().unwrap_or(&empty),
-        new.as_object().unwrap_or(&empty),
-    );
-    for (field, value) in after {
-        let is_list = matches!(&**field, "conditions" | "podIPs");
-        if !is_list && before.get(field).map(bare) != Some(bare(value)) {
-            patch.insert(field.clone(), value.clone());
-        }
-    }
-    for field in before.keys().filter(|field| !after.contains_key(*field)) {
-        if matches!(&**field, "podIP" | "reason" | "message") {
-            patch.insert(field.clone(), Json::Null);
-        }
-    }
-    let conditions = |own: &Json| json::list(own, &["conditions"]).to_vec();
-    patch.extend(patch_of_conditions(&conditions(old), &conditions(new)));
-    let (old, new) = (json::list(old, &["podIPs"]), json::list(new, &["podIPs"]));
-    if old != new {
-        let gone = old.iter().filter(|own| !new.contains(own));
-        let gone = gone.map(|own| json!({"ip": own["ip"], "$patch": "delete"}));
-        let added = new.iter().filter(|own| !old.contains(own)).cloned();
-        patch.insert("$setElementOrder/podIPs".to_owned(), new.into());
-        patch.insert("podIPs".to_owned(), added.chain(gone).collect());
-    }
-    patch
 }
 
 impl Kubelet {
@@ -521,13 +344,20 @@ impl Kubelet {
         };
         let other = pod_manager::translate_pod_uid(rx, pod.uid()) != *uid;
         if other && !self.defects.has(KubeletDefect::StatusesGoByName) {
-            delete_pod_status(rx, uid);
+            let is_static = || {
+                let own = pod_manager::get_pod_by_uid(rx, uid);
+                own.is_some_and(|own| is_static_pod(&own))
+            };
+            if !(is_static() && self.defects.has(KubeletDefect::FixRefusalsAreKept)) {
+                delete_pod_status(rx, uid);
+            }
             return;
         }
         let old = pod::status(&pod).clone();
         let could_run = self.pod_could_have_running_containers(rx, pod.uid());
         let could_run = could_run && !self.defects.has(KubeletDefect::TerminalPhasesComeEarly);
-        let merged = merge_pod_status(&pod, &old, own.status.json(), could_run);
+        let now = Stamp::of(rx.clock()).seconds();
+        let merged = merge_pod_status(self.defects, &pod, &old, own.status.json(), could_run, &now);
         let patch = patch_of_status(&old, &merged);
         if !patch.is_empty() {
             let body = json!({"metadata": {"uid": pod.uid()}, "status": patch});
@@ -557,44 +387,6 @@ impl Kubelet {
             delete_pod_status(rx, uid);
         }
     }
-}
-
-/// `mergePodStatus`
-fn merge_pod_status(pod: &Object, old: &Json, new: &Json, could_run: bool) -> Json {
-    let mut merged = new.clone();
-    let others = json::list(old, &["conditions"]).iter();
-    let others = others.filter(|own| !pod_condition_by_kubelet(&own["type"]));
-    let ours = json::list(new, &["conditions"]).iter();
-    let ours = ours.filter(|own| pod_condition_by_kubelet(&own["type"]));
-    let conditions: Vec<Json> = others.chain(ours).cloned().collect();
-    merged["conditions"] = conditions.into();
-    let ends = !is_pod_phase_terminal(phase(old)) && is_pod_phase_terminal(phase(new));
-    if ends && could_run {
-        for field in ["phase", "reason", "message"] {
-            match old.get(field) {
-                Some(value) => merged[field] = value.clone(),
-                None => {
-                    json::remove(&mut merged, &[field]);
-                }
-            }
-        }
-    }
-    let now = phase(&merged).to_owned();
-    if is_pod_phase_terminal(&now) {
-        let is_true =
-            |kind| pod::condition(&merged, kind).is_some_and(|own| own["status"] == "True");
-        if is_true("Ready") || is_true("ContainersReady") {
-            for kind in ["ContainersReady", "Ready"] {
-                let mut new = condition_for_terminal_phase(pod, kind, &now);
-                let all = merged.get_mut("conditions").and_then(Json::as_array_mut);
-                for own in all.into_iter().flatten().filter(|own| own["type"] == kind) {
-                    new["lastTransitionTime"] = own["lastTransitionTime"].clone();
-                    *own = new.clone();
-                }
-            }
-        }
-    }
-    merged
 }
 
 #[cfg(test)]

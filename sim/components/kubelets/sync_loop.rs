@@ -16,7 +16,7 @@ use crate::pod_manager;
 use crate::pod_status::should_sync;
 use crate::runtime::cri::{Answer, Ask, Container, Id, PodRef, State, Uid};
 use crate::workers::{self, Update, UpdateType, WorkerState, WorkerSync};
-use crate::{back_off, gc, kuberuntime, prober, status_manager};
+use crate::{back_off, eviction, gc, kuberuntime, pleg, prober, status_manager};
 
 pub(crate) const LOOP: Name = Name::new("sync-loop");
 const INPUTS: Channel = Channel::new("sync-loop", 0);
@@ -96,7 +96,10 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
     };
     match input.expect::<Input>().clone() {
         Input::Config(source, changes) => {
-            kubelet.handle_changes(rx, changes);
+            let evicted = kubelet.handle_changes(rx, changes);
+            for uid in evicted {
+                gc::delete_containers_in_pod(&kubelet, rx, &uid, 0).await;
+            }
             if !rx.look(&SOURCES_SEEN, |own| own.contains(source)) {
                 rx.update(&SOURCES_SEEN, |own| {
                     own.insert(source);
@@ -159,8 +162,10 @@ impl Kubelet {
         workers::update_pod(self, rx, Update { mirror, ..own });
     }
 
-    /// Upstream's `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`
-    fn handle_changes(&self, rx: Rx, changes: Vec<Change>) {
+    /// Upstream's `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`; and which pods are told
+    /// to be evicted: all that has ended of them is removed at once.
+    fn handle_changes(&self, rx: Rx, changes: Vec<Change>) -> Vec<Uid> {
+        let mut evicted = Vec::new();
         let mut added: Vec<Object> = Vec::new();
         for change in &changes {
             if let Change::Add(pod) = change {
@@ -180,13 +185,19 @@ impl Kubelet {
                     pod_manager::set_pod(rx, &pod);
                     self.handle_change(rx, UpdateType::Update, &pod);
                 }
-                Change::Reconcile(pod) => pod_manager::set_pod(rx, &pod),
+                Change::Reconcile(pod) => {
+                    pod_manager::set_pod(rx, &pod);
+                    let pod = pod_manager::get_pod_and_mirror_pod(rx, &pod).0;
+                    let pod = pod.filter(|own| pod_is_evicted(pod::status(own)));
+                    evicted.extend(pod.map(|own| pod::uid(&own)));
+                }
                 Change::Remove(pod) => {
                     pod_manager::remove_pod(rx, &pod);
                     self.handle_change(rx, UpdateType::Kill, &pod);
                 }
             }
         }
+        evicted
     }
 
     /// What has become of a mirror pod is news of its static pod, if there is one.
@@ -196,12 +207,46 @@ impl Kubelet {
             return;
         };
         match kind {
+            _ if was_mirror && self.has_to_be_admitted(rx, &pod) => {}
             _ if was_mirror => self.update_with_mirror(rx, UpdateType::Update, &pod, mirror),
             // `deletePod`; before the sources are ready, housekeeping does it.
             UpdateType::Kill if !sources_are_ready(self, rx) => {}
             UpdateType::Kill => self.update(rx, kind, &pod),
+            UpdateType::Create if self.is_refused(rx, &pod) => {}
             _ => self.update_with_mirror(rx, kind, &pod, mirror),
         }
+    }
+
+    /// A pod that is neither on its way out nor over has to be admitted. Was it refused?
+    fn is_refused(&self, rx: Rx, pod: &Object) -> bool {
+        let goes = workers::is_pod_termination_requested(rx, pod.uid());
+        if goes || is_pod_phase_terminal(phase(pod::status(pod))) {
+            return false;
+        }
+        let refusal = self.can_admit_pod(rx, pod).err();
+        let refusal = refusal.filter(|_| !self.is_left_alone(rx, pod));
+        if let Some(refusal) = &refusal {
+            self.reject_pod(rx, pod, refusal);
+        }
+        refusal.is_some()
+    }
+
+    /// Our proposal: what no worker knows is not started without admission. Was it refused?
+    fn has_to_be_admitted(&self, rx: Rx, pod: &Object) -> bool {
+        let asks = KubeletDefect::FixRestartedPodsAreAdmitted;
+        let may_be = !workers::is_known(rx, pod.uid()) && self.can_admit_pod(rx, pod).is_err();
+        may_be && self.defects.has(asks) && self.is_refused(rx, pod)
+    }
+
+    /// Our proposal to k/k#83612: a kubelet before this one has admitted what runs.
+    fn is_left_alone(&self, rx: Rx, pod: &Object) -> bool {
+        let asks = KubeletDefect::RunningPodsAreAdmittedAgain;
+        let runs = || {
+            let cached = pleg::get(rx, pod.uid());
+            let runs = cached.is_some_and(|own| own.active().any(Container::is_running));
+            runs || phase(pod::status(pod)) == "Running"
+        };
+        runs() && !self.defects.has(asks)
     }
 
     /// Upstream's `HandlePodSyncs` of one pod, if there is such a one.
@@ -213,7 +258,7 @@ impl Kubelet {
     }
 
     /// Upstream's `filterOutInactivePods`
-    fn is_pod_inactive(&self, rx: Rx, pod: &Object) -> bool {
+    pub(crate) fn is_pod_inactive(&self, rx: Rx, pod: &Object) -> bool {
         if workers::is_pod_known_terminated(rx, pod.uid()) {
             return true;
         }
@@ -227,7 +272,20 @@ impl Kubelet {
     async fn handle_pod_cleanups(&self, rx: Rx) {
         let all = pod_manager::get_pods(rx);
         let uids: BTreeSet<Uid> = all.iter().map(pod::uid).collect();
-        let mut working = workers::sync_known_pods(self, rx, &uids);
+        let (mut working, restarted) = workers::sync_known_pods(self, rx, &uids);
+        let comes_back = KubeletDefect::FixStaticPodsComeBack;
+        for uid in restarted.iter().filter(|_| self.defects.has(comes_back)) {
+            status_manager::delete_pod_status(rx, uid);
+        }
+        for pod in self.try_refused_again(rx) {
+            let mirror = pod_manager::get_mirror_pod_by_pod(rx, &pod);
+            self.update_with_mirror(rx, UpdateType::Create, &pod, mirror);
+            let sync = WorkerSync {
+                state: WorkerState::Syncing,
+                is_orphan: false,
+            };
+            working.insert(pod::uid(&pod), sync);
+        }
         let Ok(Answer::Pods(sandboxes, containers)) = self.ask_runtime(rx, Ask::ListPods).await
         else {
             return;
@@ -264,6 +322,9 @@ impl Kubelet {
             if working.contains_key(pod.uid()) {
                 continue;
             }
+            if self.has_to_be_admitted(rx, pod) {
+                continue;
+            }
             let mirror = pod_manager::get_mirror_pod_by_pod(rx, pod);
             self.update_with_mirror(rx, UpdateType::Create, pod, mirror);
             let sync = WorkerSync {
@@ -289,11 +350,17 @@ impl Kubelet {
                 mirror: None,
                 running: Some(pod),
                 grace: Some(1),
+                kill: None,
             };
             workers::update_pod(self, rx, update);
         }
         back_off::gc(rx);
     }
+}
+
+/// `PodIsEvicted`
+fn pod_is_evicted(status: &json::Json) -> bool {
+    phase(status) == "Failed" && json::text(status, &["reason"]) == eviction::REASON
 }
 
 /// Has it ended?

@@ -11,7 +11,8 @@ use crate::notes::{StopsOrphan, Terminated, Terminates};
 use crate::pleg::Cached;
 use crate::pod::{self, is_pod_phase_terminal};
 use crate::runtime::cri::{Answer, Ask, PodRef};
-use crate::{prober, status_manager, workers};
+use crate::workers::{self, StatusAfter};
+use crate::{prober, status_manager};
 
 /// Why a sync is tried again, and when.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -68,8 +69,12 @@ impl Kubelet {
         pod: &Object,
         status: &Arc<Cached>,
         grace: Grace,
+        after: Option<&StatusAfter>,
     ) -> Result<(), SyncError> {
-        let shown = self.generate_api_pod_status(rx, pod, status, false);
+        let mut shown = self.generate_api_pod_status(rx, pod, status, false);
+        if let Some(after) = after {
+            after.apply(pod, &mut shown);
+        }
         status_manager::set_pod_status(self, rx, pod, shown);
         let own = pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod));
         rx.note(Terminates {

@@ -9,8 +9,8 @@ use wavetank_engine::Name;
 
 use crate::manifests;
 use crate::notes::DeletesByForce;
-use crate::pod::pod_ref;
-use crate::runtime::{SLOW, STUBBORN};
+use crate::pod::{SYSTEM_CRITICAL_PRIORITY, pod_ref};
+use crate::runtime::{POLITE, SLOW, STUBBORN};
 use crate::shapes::{INITS, Shape, one_of};
 
 /// So few that they are made anew.
@@ -85,6 +85,12 @@ const PROBES: [&str; 5] = ["none", "readiness", "liveness", "startup", "startup"
 /// How long a pod may be active, in seconds; 0 for as long as it likes.
 const DEADLINES: [i64; 5] = [0, 0, 0, 0, 12];
 
+/// Its priority: most are not critical.
+const PRIORITIES: [i64; 4] = [0, 0, 0, SYSTEM_CRITICAL_PRIORITY];
+
+/// How much memory it asks for, in Mi.
+const MEMORY: [i64; 3] = [0, 0, 400];
+
 /// What it was told to do; what is not said is drawn.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Asked {
@@ -97,6 +103,8 @@ pub(crate) struct Asked {
     probes: Option<String>,
     init: Option<String>,
     deadline: Option<i64>,
+    priority: Option<i64>,
+    memory: Option<i64>,
 }
 
 /// Uses pods.
@@ -105,13 +113,17 @@ pub(crate) struct UsesPods {
     pub nodes: u32,
     /// Are there static pods?
     pub has_static_pods: bool,
+    /// Do kubelets heed shutdowns?
+    pub heed_shutdowns: bool,
+    /// Do they evict pods?
+    pub evict: bool,
 }
 
 impl Use for UsesPods {
     const ROUTINE: Name = Name::new("use-pod");
     type Order = Asked;
 
-    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, init?, deadline?}`
+    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, init?, deadline?, priority?, memory?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -123,6 +135,8 @@ impl Use for UsesPods {
             probes: text(args, "probes"),
             init: text(args, "init"),
             deadline: args["deadline"].as_i64(),
+            priority: args["priority"].as_i64(),
+            memory: args["memory"].as_i64(),
         })
     }
 
@@ -192,6 +206,21 @@ impl UsesPods {
             Some(deadline) => deadline,
             None => client.one_of(&DEADLINES).await,
         };
+        let priority = match asked.priority {
+            Some(priority) => priority,
+            None if self.heed_shutdowns || self.evict => client.one_of(&PRIORITIES).await,
+            None => 0,
+        };
+        let memory = match asked.memory {
+            Some(memory) => memory,
+            None if self.evict => client.one_of(&MEMORY).await,
+            None => 0,
+        };
+        // It stops in its own way where a shutdown may tell it so.
+        let image = match (&*image, asked.image.is_none() && self.heed_shutdowns) {
+            ("image:3", true) => POLITE.to_owned(),
+            _ => image,
+        };
         let init = match &asked.init {
             None if !draws_init => "none".to_owned(),
             init => one_of(client, init.as_ref(), &INITS).await,
@@ -216,6 +245,13 @@ impl UsesPods {
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": spec,
         });
+        if memory > 0 {
+            let resources = json!({"requests": {"memory": format!("{memory}Mi")}});
+            pod["spec"]["containers"][0]["resources"] = resources;
+        }
+        if priority > 0 {
+            pod["spec"]["priority"] = priority.into();
+        }
         if deadline > 0 {
             pod["spec"]["activeDeadlineSeconds"] = deadline.into();
         }

@@ -19,11 +19,16 @@ use crate::pod::{self, full_name, is_static_pod};
 use crate::runtime::cri::{Answer, Ask, PodRef, Uid};
 use crate::sync_pod::{Grace, SyncError, Synced};
 use line::Line;
+use state::{PodWorkers, Started, Told};
 
+mod kill;
 mod line;
 mod run;
+mod state;
 
+pub(crate) use kill::{StatusAfter, kill_pod_now, timeout_of_kill};
 pub(crate) use run::pod_worker_loop;
+pub(crate) use state::{Kill, Update, UpdateType, WorkerState};
 
 pub(crate) const WORKER: Name = Name::new("pod-worker");
 /// A pod of the queue is due: `workQueue`.
@@ -39,139 +44,6 @@ static WORKERS: Cell<PodWorkers> = Cell::new("pod-workers");
 /// What `GetWork` gives out.
 static WORK: Cell<BTreeSet<Uid>> = Cell::new("pods-that-are-due");
 
-/// `SyncPodType`
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum UpdateType {
-    Sync,
-    Update,
-    Create,
-    Kill,
-}
-
-/// `PodWorkerState`
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum WorkerState {
-    Syncing,
-    Terminating,
-    Terminated,
-}
-
-/// `UpdatePodOptions`, with what is used of `KillPodOptions`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Update {
-    pub kind: UpdateType,
-    pub pod: Option<Object>,
-    /// What the API shows of a static pod.
-    pub mirror: Option<Object>,
-    /// What runs of a pod of which no configuration is known.
-    pub running: Option<PodRef>,
-    pub grace: Option<i64>,
-}
-
-impl Update {
-    pub(crate) fn of(kind: UpdateType, pod: &Object) -> Update {
-        Update {
-            kind,
-            pod: Some(pod.clone()),
-            mirror: None,
-            running: None,
-            grace: None,
-        }
-    }
-}
-
-/// `podSyncStatus`, whose instants are whether they are set.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct PodSyncStatus {
-    /// `podUpdates`: closed when the worker is to end.
-    updates: Option<u64>,
-    working: bool,
-    pending: Option<Update>,
-    active: Option<Update>,
-    started: bool,
-    terminating: bool,
-    terminated: bool,
-    grace_period: i64,
-    started_terminating: bool,
-    deleted: bool,
-    finished: bool,
-    restart_requested: bool,
-    observed_runtime: bool,
-    /// `fullname`, of static pods.
-    full_name: Option<Arc<str>>,
-}
-
-/// `podWorkers`
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct PodWorkers {
-    pods_synced: bool,
-    statuses: BTreeMap<Uid, PodSyncStatus>,
-    workers: u64,
-    /// Of static pods, by full name: that which has started, and those that are to start after it.
-    line: Line,
-}
-
-impl PodSyncStatus {
-    fn work_type(&self) -> WorkerState {
-        match (self.terminated, self.terminating) {
-            (true, _) => WorkerState::Terminated,
-            (_, true) => WorkerState::Terminating,
-            _ => WorkerState::Syncing,
-        }
-    }
-
-    /// `mergeLastUpdate`
-    fn merge_last_update(&mut self, other: &Update) {
-        let own = self.active.get_or_insert_with(|| Update {
-            pod: None,
-            ..other.clone()
-        });
-        if own.pod.is_none() || other.running.is_none() {
-            own.pod = other.pod.clone();
-        }
-        own.running = other.running.clone();
-        if other.mirror.is_some() {
-            own.mirror = other.mirror.clone();
-        }
-        if other.grace.is_some() {
-            own.grace = other.grace;
-        }
-    }
-
-    /// `requeueLastPodUpdate`: the channel to tell, if any.
-    fn requeue_last_pod_update(&mut self) -> Option<u64> {
-        if self.pending.is_some() || self.active.is_none() {
-            return None;
-        }
-        self.pending = self.active.clone();
-        self.working = true;
-        self.updates
-    }
-}
-
-/// `calculateEffectiveGracePeriod`: the period, and whether it was shortened.
-fn calculate_effective_grace_period(own: i64, pod: &Object, asked: Option<i64>) -> (i64, bool) {
-    let mut grace = own;
-    let mut overridden = false;
-    for other in [pod::deletion_grace_period(pod), asked]
-        .into_iter()
-        .flatten()
-    {
-        if grace == 0 || other < grace {
-            grace = other;
-            overridden = true;
-        }
-    }
-    if let Some(spec) = pod::termination_grace_period(pod)
-        && !overridden
-        && grace == 0
-    {
-        grace = spec;
-    }
-    let grace = grace.max(1);
-    (grace, own != 0 && own != grace)
-}
-
 fn channel(number: u64) -> Channel {
     Channel::new("pod-updates", number)
 }
@@ -182,36 +54,16 @@ fn tell(rx: Rx, updates: Option<u64>) {
     }
 }
 
-/// What `UpdatePod` leads to.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Told {
-    Nothing,
-    Pending { updates: u64, is_new: bool },
-}
-
-/// What a worker is to do next.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Started {
-    Idle,
-    /// The pod may not start yet.
-    Later,
-    /// It never may: the channel to close.
-    Never(Option<u64>),
-    Work(WorkerState, Update),
-}
-
-/// `canStart` and `canEverStart`
-enum Start {
-    Now,
-    Later,
-    Never,
-}
-
 fn has<T: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
     rx: Rx,
     look: impl FnOnce(&PodWorkers) -> T,
 ) -> T {
     rx.look(&WORKERS, look)
+}
+
+/// Is there a worker of this pod, or was there one that is remembered?
+pub(crate) fn is_known(rx: Rx, uid: &str) -> bool {
+    has(rx, |own| own.statuses.contains_key(uid))
 }
 
 /// `IsPodKnownTerminated`
@@ -244,6 +96,14 @@ pub(crate) fn is_pod_for_mirror_pod_terminating_by_full_name(rx: Rx, name: &str)
     })
 }
 
+/// `ShouldPodBeFinished`
+pub(crate) fn should_pod_be_finished(rx: Rx, uid: &str) -> bool {
+    has(rx, |own| match own.statuses.get(uid) {
+        Some(status) => status.finished,
+        None => own.pods_synced,
+    })
+}
+
 /// `ShouldPodContentBeRemoved`
 pub(crate) fn should_pod_content_be_removed(rx: Rx, uid: &str) -> bool {
     has(rx, |own| match own.statuses.get(uid) {
@@ -269,197 +129,21 @@ pub(crate) fn update_pod(kubelet: &Kubelet, rx: Rx, update: Update) {
     let told = rx.update(&WORKERS, |own| {
         own.update_pod(&uid, update, is_over, finished_at_start)
     });
-    let Told::Pending { updates, is_new } = told else {
+    let Told::Pending {
+        updates,
+        is_new,
+        completed,
+    } = told
+    else {
         return;
     };
+    kill::completes(rx, completed);
     if is_new {
         rx.make(channel(updates), 1);
         pleg::never_synced(rx, &uid);
         rx.spawn(Task::new(WORKER, (uid, updates)));
     }
     tell(rx, Some(updates));
-}
-
-impl PodWorkers {
-    fn update_pod(
-        &mut self,
-        uid: &Uid,
-        mut update: Update,
-        is_over: bool,
-        finished_at_start: bool,
-    ) -> Told {
-        let is_runtime_pod = update.pod.is_none();
-        let first_time = !self.statuses.contains_key(uid);
-        if first_time {
-            // Terminal for the API and for the runtime: its end was seen before, maybe by a kubelet before this one.
-            let status = PodSyncStatus {
-                terminating: is_over,
-                terminated: is_over,
-                started_terminating: is_over,
-                finished: is_over && finished_at_start,
-                full_name: update
-                    .pod
-                    .as_ref()
-                    .filter(|pod| is_static_pod(pod))
-                    .map(full_name),
-                ..PodSyncStatus::default()
-            };
-            self.statuses.insert(uid.clone(), status);
-        }
-        let status = self.statuses.get_mut(uid).expect("just there");
-        if is_runtime_pod {
-            status.observed_runtime = true;
-            let known = [&status.pending, &status.active].into_iter().flatten();
-            if let Some(known) = known.filter_map(|own| own.pod.clone()).next() {
-                update.pod = Some(known);
-                update.running = None;
-            }
-        }
-        if !first_time && status.terminating && update.kind == UpdateType::Create {
-            status.restart_requested = true;
-            return Told::Nothing;
-        }
-        if status.finished {
-            return Told::Nothing;
-        }
-        if !status.terminating {
-            let own = update.pod.as_ref();
-            let is_deleted = own.is_some_and(Object::is_being_deleted);
-            let phase = own.map_or("", |own| pod::phase(pod::status(own)));
-            if is_runtime_pod || is_deleted {
-                status.deleted = true;
-                status.terminating = true;
-            } else if pod::is_pod_phase_terminal(phase) || update.kind == UpdateType::Kill {
-                status.terminating = true;
-            }
-        }
-        if status.terminated {
-            if is_runtime_pod {
-                return Told::Nothing;
-            }
-            update.grace = None;
-        } else if status.terminating {
-            let grace = match &update.pod {
-                Some(pod) => {
-                    calculate_effective_grace_period(status.grace_period, pod, update.grace).0
-                }
-                None => update.grace.unwrap_or(1),
-            };
-            status.grace_period = grace;
-            update.grace = Some(grace);
-        } else {
-            update.grace = None;
-        }
-        let is_new = status.updates.is_none();
-        if is_new {
-            self.workers += 1;
-            status.updates = Some(self.workers);
-            if let Some(name) = &status.full_name {
-                self.line.joins(name, uid);
-            }
-        }
-        status.pending = Some(update);
-        status.working = true;
-        let updates = status.updates.expect("just made");
-        Told::Pending { updates, is_new }
-    }
-
-    /// `startPodSync`
-    fn start_pod_sync(&mut self, uid: &Uid, defects: Set<KubeletDefect>) -> Started {
-        let Some(status) = self.statuses.get_mut(uid) else {
-            return Started::Idle;
-        };
-        let Some(update) = status.pending.take() else {
-            status.working = false;
-            return Started::Idle;
-        };
-        if !status.started && update.pod.is_some() {
-            match self.allow_pod_start(uid, defects) {
-                Start::Now => {}
-                Start::Later => {
-                    let status = self.statuses.get_mut(uid).expect("just there");
-                    status.pending = Some(update);
-                    status.working = false;
-                    return Started::Later;
-                }
-                Start::Never => return Started::Never(self.cleanup_unstarted_pod(uid)),
-            }
-        }
-        let status = self.statuses.get_mut(uid).expect("just there");
-        status.started |= update.pod.is_some();
-        status.merge_last_update(&update);
-        Started::Work(status.work_type(), update)
-    }
-
-    /// `allowPodStart`
-    fn allow_pod_start(&mut self, uid: &Uid, defects: Set<KubeletDefect>) -> Start {
-        let status = &self.statuses[uid];
-        let Some(name) = status.full_name.clone() else {
-            return Start::Now;
-        };
-        if status.terminating {
-            return Start::Never;
-        }
-        let statuses = &self.statuses;
-        let is_over = |own: &Uid| statuses.get(own).is_none_or(|own| own.terminating);
-        let keeps_places = defects.has(KubeletDefect::EndedStaticPodsStayInLine);
-        let may = self
-            .line
-            .allow_static_pod_start(&name, uid, |own| is_over(own) && !keeps_places);
-        match may || defects.has(KubeletDefect::StaticPodsDoNotWait) {
-            true => Start::Now,
-            false => Start::Later,
-        }
-    }
-
-    /// `cleanupUnstartedPod`: the channel to close.
-    fn cleanup_unstarted_pod(&mut self, uid: &Uid) -> Option<u64> {
-        let status = self.statuses.get_mut(uid)?;
-        status.finished = true;
-        status.working = false;
-        status.terminated = true;
-        let name = status.full_name.clone();
-        let updates = status.updates;
-        self.line.leaves(name.as_ref(), uid);
-        updates
-    }
-
-    /// Is it a static pod that has not started yet, but is to?
-    fn begins_static_pod(&self, uid: &str) -> Option<PodRef> {
-        let status = self.statuses.get(uid)?;
-        let pod = status.pending.as_ref()?.pod.as_ref()?;
-        let begins = !status.started && !status.terminating && status.full_name.is_some();
-        begins.then(|| pod::pod_ref(pod))
-    }
-
-    /// `removeTerminatedWorker`: was it removed? And the channel to tell, and the one to close.
-    fn remove_terminated_worker(
-        &mut self,
-        uid: &Uid,
-        is_orphan: bool,
-    ) -> (bool, Option<u64>, Option<u64>) {
-        let status = self.statuses.get_mut(uid).expect("it is known");
-        if !status.finished {
-            if !is_orphan {
-                return (false, None, None);
-            }
-            status.deleted = true;
-            let never_started = !status.started && !status.observed_runtime;
-            if !never_started {
-                if !status.terminating {
-                    status.terminating = true;
-                    let active = status.active.as_ref().and_then(|own| own.pod.as_ref());
-                    status.grace_period = active.map_or(1, |pod| {
-                        calculate_effective_grace_period(status.grace_period, pod, None).0
-                    });
-                }
-                return (false, status.requeue_last_pod_update(), None);
-            }
-        }
-        let gone = self.statuses.remove(uid).expect("it is known");
-        self.line.leaves(gone.full_name.as_ref(), uid);
-        (true, None, gone.updates)
-    }
 }
 
 /// `PodWorkerSync`
@@ -469,19 +153,20 @@ pub(crate) struct WorkerSync {
     pub is_orphan: bool,
 }
 
-/// `SyncKnownPods`
+/// `SyncKnownPods`, and those of which the worker is gone since they are to start anew.
 pub(crate) fn sync_known_pods(
     kubelet: &Kubelet,
     rx: Rx,
     desired: &BTreeSet<Uid>,
-) -> BTreeMap<Uid, WorkerSync> {
+) -> (BTreeMap<Uid, WorkerSync>, Vec<Uid>) {
     let heeds_restarts = || {
         let ignores = KubeletDefect::StaticPodsAreNotMadeAnew;
         !kubelet.defects.has(ignores)
     };
-    let (all, told, closed) = rx.update(&WORKERS, |own| {
+    let (all, restarted, told, closed) = rx.update(&WORKERS, |own| {
         own.pods_synced = true;
         let (mut all, mut told, mut closed) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut restarted = Vec::new();
         let uids: Vec<Uid> = own.statuses.keys().cloned().collect();
         for uid in uids {
             let is_orphan = !desired.contains(&uid);
@@ -490,13 +175,14 @@ pub(crate) fn sync_known_pods(
                 told.extend(tell);
                 closed.extend(close);
                 if removed {
+                    restarted.extend((!is_orphan).then_some(uid));
                     continue;
                 }
             }
             let state = own.statuses[&uid].work_type();
             all.insert(uid, WorkerSync { state, is_orphan });
         }
-        (all, told, closed)
+        (all, restarted, told, closed)
     });
     for number in told {
         tell(rx, Some(number));
@@ -504,18 +190,27 @@ pub(crate) fn sync_known_pods(
     for number in closed {
         rx.close(channel(number));
     }
-    all
+    (all, restarted)
 }
 
-/// `acknowledgeTerminating`
-fn acknowledge_terminating(rx: Rx, uid: &str) {
+/// What terminates or has terminated of these is to start anew once it is over.
+pub(crate) fn request_restart(rx: Rx, uids: &BTreeSet<Uid>) {
     rx.update(&WORKERS, |own| {
-        if let Some(status) = own.statuses.get_mut(uid)
-            && status.terminating
-        {
-            status.started_terminating = true;
+        let those = own.statuses.iter_mut();
+        let those = those.filter(|(uid, own)| own.terminating && uids.contains(*uid));
+        for (_, own) in those {
+            own.restart_requested = true;
         }
     });
+}
+
+/// `acknowledgeTerminating`: what its status is to say, if it is killed.
+fn acknowledge_terminating(rx: Rx, uid: &str) -> Option<StatusAfter> {
+    rx.update(&WORKERS, |own| {
+        let status = own.statuses.get_mut(uid)?;
+        status.started_terminating |= status.terminating;
+        status.status_post_terminating.last().cloned()
+    })
 }
 
 /// `completeSync`
@@ -531,11 +226,16 @@ fn complete_sync(rx: Rx, uid: &str) {
 
 /// `completeTerminating`
 fn complete_terminating(rx: Rx, uid: &str) {
-    let updates = rx.update(&WORKERS, |own| {
-        let status = own.statuses.get_mut(uid)?;
+    let (completed, updates) = rx.update(&WORKERS, |own| {
+        let Some(status) = own.statuses.get_mut(uid) else {
+            return (Vec::new(), None);
+        };
         status.terminated = true;
-        status.requeue_last_pod_update()
+        status.status_post_terminating.clear();
+        let completed = std::mem::take(&mut status.notify_post_terminating);
+        (completed, status.requeue_last_pod_update())
     });
+    kill::completes(rx, completed);
     tell(rx, updates);
 }
 

@@ -21,6 +21,7 @@ use options::Options;
 pub use lease::NAMESPACE as LEASE_NAMESPACE;
 pub use node::{Node, node_is_lost};
 pub use notes::{ComesBack, IsLost};
+pub use status::{is_shutting_down, set_pressures, set_shutting_down};
 
 /// No cluster here has more of them, or of kubelets.
 pub const MOST: u32 = 500;

@@ -140,7 +140,7 @@ impl Node {
     /// `tryRegisterWithAPIServer`: is it registered? What a kubelet mends of a Node that was there before is the same here.
     async fn try_register_with_api_server(&self, rx: Rx) -> bool {
         let now = Stamp::of(rx.clock()).seconds();
-        let post = Request::new(Method::Post, NODES.path("", "")).with(self.initial_node(&now));
+        let post = Request::new(Method::Post, NODES.path("", "")).with(self.initial_node(rx, &now));
         match self.rest.object_within(rx, post, LIMIT).await {
             Ok(_) => true,
             Err(error) => error.is(Reason::AlreadyExists),
@@ -148,7 +148,7 @@ impl Node {
     }
 
     /// `initialNode`
-    fn initial_node(&self, now: &str) -> Json {
+    fn initial_node(&self, rx: Rx, now: &str) -> Json {
         let mut node = json!({
             "apiVersion": NODES.api_version(),
             "kind": NODES.kind,
@@ -170,8 +170,15 @@ impl Node {
         if let Some(zone) = zone {
             labels["topology.kubernetes.io/zone"] = (**zone).into();
         }
-        node["status"]["conditions"] = status::set_node_status(&[], false, now).into();
+        node["status"]["conditions"] = status::set_node_status(&[], status::state(rx), now).into();
         node
+    }
+
+    /// Upstream's `syncNodeStatus`, out of turn; nothing of a node that has no heartbeats.
+    pub async fn sync_status_now(&self, rx: Rx) {
+        if self.heartbeats.is_some() && !is_lost(rx) {
+            status::sync_node_status(rx, self).await;
+        }
     }
 
     /// It is lost, for so long or for good. Who is lost twice is back when both are over.

@@ -9,8 +9,8 @@ use wavetank_component::PropertyInfo;
 use wavetank_components::promises::violated;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
-use super::USED;
 use super::safe::{containers, spec_of};
+use super::{USED, is, tells};
 use crate::component::NEEDED;
 use crate::notes::{Exits, KillsContainer, MakesSandbox, Starts, StopsOrphan, Terminates};
 use crate::pod::{self, Spec};
@@ -142,9 +142,8 @@ impl Property for InOrder {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = note.body.get::<Starts>().is_some()
-            || note.body.get::<Exits>().is_some_and(|own| own.code == 0)
-            || note.body.get::<MakesSandbox>().is_some();
+        let succeeds = |note: &Note| note.body.get::<Exits>().is_some_and(|own| own.code == 0);
+        let concerned = tells(note, &[is::<Starts>, is::<MakesSandbox>, succeeds]);
         (!concerned).then_some(Check::Idle)
     }
 
@@ -186,13 +185,12 @@ impl Property for Outlive {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = note
-            .body
-            .get::<Exits>()
-            .is_some_and(|own| own.code == TERMINATED)
-            || note.body.get::<KillsContainer>().is_some()
-            || note.body.get::<Terminates>().is_some()
-            || note.body.get::<StopsOrphan>().is_some();
+        let stops = |note: &Note| {
+            let exit = note.body.get::<Exits>();
+            exit.is_some_and(|own| own.code == TERMINATED)
+        };
+        let which = [is::<KillsContainer>, is::<Terminates>, is::<StopsOrphan>];
+        let concerned = tells(note, &which) || stops(note);
         (!concerned).then_some(Check::Idle)
     }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wavetank_api::Object;
-use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::PODS;
 use wavetank_component::PropertyInfo;
 use wavetank_components::changes::changes;
@@ -11,14 +10,15 @@ use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
-use super::USED;
+use super::{USED, is, tells};
 use crate::component::NEEDED;
 use crate::kubelet::Kubelet;
-use crate::notes::{DeletesByForce, Exits, KillsContainer, MakesSandbox, Prunes, Starts};
+use crate::notes::{
+    DeletesByForce, Exits, KillsContainer, MakesSandbox, Prunes, Rejects, Starts, StopsOrphan,
+};
 use crate::pod::{self, is_mirror_pod, is_pod_phase_terminal, phase};
 use crate::runtime::ContainerRuntime;
 use crate::runtime::cri::{Container, Id, PodRef, Uid};
-use crate::status_manager::all_container_statuses;
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     let force = |name, about, check: Judge| {
@@ -51,7 +51,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "terminal-phases-stay",
-            "no pod leaves a phase that is terminal",
+            "no pod leaves a phase that is terminal; not counted are mirror pods, whose static pods may run again",
             NEEDED,
             |_| Box::new(always("terminal-phases-stay", terminal_phases_stay)),
         )
@@ -76,30 +76,9 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "wanted-containers-are-not-stopped",
-            "no pod is stopped as an orphan that is in the API and is to stay",
+            "no pod is stopped as an orphan that is in the API and is to stay, unless its kubelet has refused it",
             NEEDED,
-            |_| Box::new(always("wanted-containers-are-not-stopped", orphans_are_orphans)),
-        )
-        .tested_by(&USED),
-        PropertyInfo::new(
-            "ready-pods-were-probed",
-            "no pod is told to be ready whose container has a probe that has not succeeded yet",
-            NEEDED,
-            |_| Box::new(always("ready-pods-were-probed", ready_were_probed)),
-        )
-        .tested_by(&USED),
-        PropertyInfo::new(
-            "started-containers-were-probed",
-            "no container is told to have started up whose startup probe has not succeeded yet, unless its pod is to go",
-            NEEDED,
-            |_| Box::new(always("started-containers-were-probed", started_were_probed)),
-        )
-        .tested_by(&USED),
-        PropertyInfo::new(
-            "starting-containers-are-left-alone",
-            "no container is stopped for another probe before its startup probe has succeeded",
-            NEEDED,
-            |_| Box::new(always("starting-containers-are-left-alone", starting_are_left_alone)),
+            |_| Box::new(Orphans::default()),
         )
         .tested_by(&USED),
         PropertyInfo::new(
@@ -120,19 +99,19 @@ pub(super) fn containers(world: &World) -> impl Iterator<Item = &Container> {
     all.flat_map(|own| &own.containers)
 }
 
-fn running(world: &World) -> impl Iterator<Item = &Container> {
+pub(super) fn running(world: &World) -> impl Iterator<Item = &Container> {
     containers(world).filter(|own| own.is_running())
 }
 
 /// The pods that a commit changes: what each was before, and is now.
-fn changed(note: &Note) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
+pub(super) fn changed(note: &Note) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
     changes(note, &PODS).map(|own| {
         let before = own.before.as_ref().map(|own| &own.value);
         (before, own.now.as_ref().map(|own| &own.value))
     })
 }
 
-fn stored<'a>(world: &'a World, own: &PodRef) -> Option<&'a Object> {
+pub(super) fn stored<'a>(world: &'a World, own: &PodRef) -> Option<&'a Object> {
     let found = ClusterView(world).get(&PODS.key(&own.namespace, &own.name));
     found
         .map(|own| &own.value)
@@ -301,7 +280,7 @@ fn terminal_phases_stay(_: &World, note: &Note) -> Check {
             continue;
         };
         let (was, is) = (phase(pod::status(before)), phase(pod::status(now)));
-        if !is_pod_phase_terminal(was) {
+        if !is_pod_phase_terminal(was) || is_mirror_pod(now) {
             continue;
         }
         checked = Check::Held;
@@ -317,136 +296,15 @@ fn terminal_phases_stay(_: &World, note: &Note) -> Check {
     checked
 }
 
-fn is_ready(pod: &Object) -> bool {
+pub(super) fn is_ready(pod: &Object) -> bool {
     pod::condition(pod::status(pod), "Ready").is_some_and(|own| own["status"] == "True")
 }
 
-fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
+pub(super) fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
     let kubelet = world
         .process::<ContainerRuntime>(runtime)
         .map(|own| own.kubelet);
     kubelet.map_or(0, |own| world.incarnation(own))
-}
-
-/// The pods that a commit makes ready and that have a probe.
-fn probed_and_ready(note: &Note) -> Vec<&Object> {
-    let all = changed(note).filter_map(|(before, now)| {
-        now.filter(|own| is_ready(own) && !before.is_some_and(is_ready))
-    });
-    let is_probed = |pod: &&Object| {
-        pod::lasting_containers(pod)
-            .iter()
-            .any(|own| own.readiness.is_some())
-    };
-    all.filter(is_probed).collect()
-}
-
-/// The containers that a status tells of, by their names in the pod.
-fn told_ids(pod: &Object) -> Vec<(Json, String)> {
-    let all = all_container_statuses(pod::status(pod)).into_iter();
-    let told = all.filter_map(|own| {
-        let id = json::text(&own, &["containerID"]).strip_prefix("containerd://")?;
-        let id = id.to_owned();
-        Some((own, id))
-    });
-    told.collect()
-}
-
-/// A container of this pod that has a readiness probe, and that none has reached.
-fn unprobed<'a>(world: &'a World, pod: &Object) -> Option<&'a Container> {
-    let specs = pod::lasting_containers(pod);
-    let probed = |own: &&Container| {
-        let mut specs = specs.iter().filter(|spec| spec.name == own.name);
-        specs.any(|spec| spec.readiness.is_some())
-    };
-    let told = told_ids(pod);
-    let is_it =
-        |own: &&Container| *own.pod.uid == *pod.uid() && told.iter().any(|(_, id)| **id == *own.id);
-    let mut all = containers(world).filter(is_it).filter(probed);
-    all.find(|own| !own.was_probed)
-}
-
-fn ready_were_probed(world: &World, note: &Note) -> Check {
-    let mut checked = Check::Idle;
-    for pod in probed_and_ready(note) {
-        checked = Check::Held;
-        if let Some(own) = unprobed(world, pod) {
-            let name = pod.name();
-            let message = format!(
-                "the pod {name} is ready, and no probe of its container {} has succeeded",
-                own.id
-            );
-            return violated("pod", name, message);
-        }
-    }
-    checked
-}
-
-/// The containers that a status tells to be started, and their names at the runtime.
-fn told_started(pod: &Object) -> Vec<(String, String)> {
-    let all = told_ids(pod).into_iter();
-    let all = all.filter(|(own, _)| own["started"] == true);
-    all.map(|(own, id)| (json::text(&own, &["name"]).to_owned(), id))
-        .collect()
-}
-
-fn has_startup_probe(pod: &Object, name: &str) -> bool {
-    let specs = pod::lasting_containers(pod);
-    let mut specs = specs.iter().filter(|own| *own.name == *name);
-    specs.any(|own| own.startup.is_some())
-}
-
-fn started_were_probed(world: &World, note: &Note) -> Check {
-    let mut checked = Check::Idle;
-    for (before, now) in changed(note) {
-        let Some(now) = now.filter(|own| !own.is_being_deleted()) else {
-            continue;
-        };
-        let before = before.map(told_started).unwrap_or_default();
-        let new = told_started(now)
-            .into_iter()
-            .filter(|own| !before.contains(own));
-        for (name, id) in new.filter(|(name, _)| has_startup_probe(now, name)) {
-            let is_it = |own: &&Container| *own.id == *id && *own.pod.uid == *now.uid();
-            let Some(own) = containers(world).find(is_it) else {
-                continue;
-            };
-            checked = Check::Held;
-            if !own.has_started_up {
-                let pod = now.name();
-                let message = format!(
-                    "the container {name} ({id}) of the pod {pod} is told to be started, and no startup probe of it has \
-                     succeeded"
-                );
-                return violated("pod", pod, message);
-            }
-        }
-    }
-    checked
-}
-
-fn starting_are_left_alone(world: &World, note: &Note) -> Check {
-    let Some(KillsContainer {
-        container,
-        pod,
-        name,
-        failed,
-    }) = note.body.get()
-    else {
-        return Check::Idle;
-    };
-    let is_it = |own: &&Container| own.id == *container && own.pod.uid == pod.uid;
-    let has_probe = stored(world, pod).is_some_and(|own| has_startup_probe(own, name));
-    match containers(world).find(is_it) {
-        Some(own) if has_probe && !own.has_started_up && *failed != "startup" => {
-            let message = format!(
-                "the container {name} ({container}) of the pod {} is stopped for its {failed} probe, and still starts up",
-                pod.name
-            );
-            violated("pod", &pod.name, message)
-        }
-        _ => Check::Held,
-    }
 }
 
 fn share_no_address(world: &World, note: &Note) -> Check {
@@ -472,19 +330,40 @@ fn share_no_address(world: &World, note: &Note) -> Check {
     Check::Held
 }
 
-fn orphans_are_orphans(world: &World, note: &Note) -> Check {
-    let Some(crate::notes::StopsOrphan(pod)) = note.body.get() else {
-        return Check::Idle;
-    };
-    match stored(world, pod).filter(|own| !own.is_being_deleted()) {
-        None => Check::Held,
-        Some(_) => {
-            let message = format!(
-                "the pod {} is stopped as one that is gone, and it is in the API",
-                pod.name
-            );
-            violated("pod", &pod.name, message)
+/// Which pods their kubelets have refused.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Orphans(BTreeSet<Uid>);
+
+impl Property for Orphans {
+    fn name(&self) -> &'static str {
+        "wanted-containers-are-not-stopped"
+    }
+
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        if is::<Rejects>(note) {
+            return None;
         }
+        let Some(StopsOrphan(pod)) = note.body.get() else {
+            return Some(Check::Idle);
+        };
+        let is_wanted = |own: &&Object| !own.is_being_deleted() && !self.0.contains(&pod.uid);
+        match stored(world, pod).filter(is_wanted) {
+            None => Some(Check::Held),
+            Some(_) => {
+                let message = format!(
+                    "the pod {} is stopped as one that is gone, and it is in the API",
+                    pod.name
+                );
+                Some(violated("pod", &pod.name, message))
+            }
+        }
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        if let Some(Rejects { pod, .. }) = note.body.get() {
+            self.0.insert(pod.uid.clone());
+        }
+        self.glance(world, note).unwrap_or(Check::Idle)
     }
 }
 
@@ -529,11 +408,14 @@ impl Property for RestartsAreBackedOff {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = note.body.get::<Starts>().is_some()
-            || note.body.get::<Exits>().is_some()
-            || note.body.get::<KillsContainer>().is_some()
-            || note.body.get::<Prunes>().is_some()
-            || note.body.get::<MakesSandbox>().is_some();
+        let which = [
+            is::<Starts>,
+            is::<Exits>,
+            is::<KillsContainer>,
+            is::<Prunes>,
+            is::<MakesSandbox>,
+        ];
+        let concerned = tells(note, &which);
         (!concerned).then_some(Check::Idle)
     }
 

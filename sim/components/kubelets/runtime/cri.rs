@@ -1,4 +1,4 @@
-//! What a kubelet asks of its runtime (`cri-api/pkg/apis/runtime/v1`), and what the runtime shows. Pure.
+//! What a kubelet asks of its runtime (`cri-api/pkg/apis/runtime/v1`) and of logind beside it, and what these show. Pure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +93,8 @@ pub struct Container {
     pub was_probed: bool,
     /// Has a startup probe succeeded?
     pub has_started_up: bool,
+    /// How much memory it uses while it runs, in Mi.
+    pub memory: i64,
 }
 
 impl Container {
@@ -133,6 +135,29 @@ impl ProbeType {
     }
 }
 
+/// How much memory a node has left, and who uses how much, in Mi (`Summary` of `stats/v1alpha1`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Stats {
+    /// `AvailableBytes`
+    pub available: i64,
+    /// `WorkingSetBytes` of containers: of this pod, of this name.
+    pub usage: Vec<(Uid, Arc<str>, i64)>,
+}
+
+impl Stats {
+    /// The containers of a pod that run.
+    pub fn of_containers(&self, uid: &str) -> impl Iterator<Item = (&Arc<str>, i64)> {
+        let own = self.usage.iter().filter(move |(own, ..)| **own == *uid);
+        own.map(|(_, name, usage)| (name, *usage))
+    }
+
+    /// All of a pod; none if nothing of it runs.
+    pub fn of_pod(&self, uid: &str) -> Option<i64> {
+        let all = self.of_containers(uid).map(|(_, usage)| usage);
+        all.reduce(|sum, own| sum + own)
+    }
+}
+
 /// What is asked of a runtime.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
@@ -165,6 +190,18 @@ pub enum Ask {
     StopContainer(Id, i64),
     /// `RemoveContainer`
     RemoveContainer(Id),
+    /// What is measured of the node.
+    Stats,
+    /// `InhibitDelayMaxUSec` of logind
+    CurrentInhibitDelay,
+    /// The file on the disk that says how long it is to be.
+    OverrideInhibitDelay(Duration),
+    /// SIGHUP for logind, which reads that file some time later.
+    ReloadLogindConf,
+    /// `Inhibit` of logind: a stream, which is the lock. Its first part is that it was given.
+    InhibitShutdown,
+    /// `PrepareForShutdown` of logind: a stream of these signals.
+    MonitorShutdown,
     /// A probe of a container: it is no part of the interface, and comes to the container at once.
     Probe(Id, ProbeType),
 }
@@ -178,6 +215,12 @@ pub enum Answer {
     Status(PodStatus),
     /// A sandbox or a container of this name was made.
     Made(Id),
+    /// What is measured.
+    Stats(Stats),
+    /// `InhibitDelayMaxUSec`
+    Delay(Duration),
+    /// `PrepareForShutdown`: the machine is about to go off, or not any more.
+    PrepareForShutdown(bool),
     /// It is done, or a probe succeeded.
     Done,
     /// It was not done, for this reason; or a probe failed.

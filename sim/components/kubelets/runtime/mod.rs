@@ -3,6 +3,10 @@
 //! is what is asked of it. Images say what becomes of containers: a task ends by itself, some others do not heed SIGTERM.
 
 pub mod cri;
+mod faults;
+mod machine;
+mod memory;
+mod serve;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +19,19 @@ use wavetank_engine::{
 use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
-use crate::kubelet::Reboot;
+use crate::kubelet::Power;
 use crate::notes::{Exits, MakesSandbox, Prunes, Rebooted, Starts};
 use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
+use faults::{be_unwell, drawn, fail, prune, reboot};
+use machine::Machine;
+use serve::{run_out, serve, terminate};
 
 /// Containers of this image do not heed SIGTERM.
 pub const STUBBORN: &str = "image:stubborn";
 /// The probes of containers of this image fail until they have run for a while.
 pub const SLOW: &str = "image:slow";
+/// Containers of this image heed SIGTERM, and succeed.
+pub const POLITE: &str = "image:polite";
 /// What an init container runs: it succeeds soon; or only when it is started again.
 pub const INIT: &str = "init:ok";
 /// The other one of these.
@@ -66,6 +75,9 @@ pub struct ContainerRuntime {
     pub containers: Vec<Container>,
     made: u64,
     last_address: u8,
+    machine: Machine,
+    /// How much memory somebody uses who is no container, in Mi.
+    hogged: i64,
     defects: Set<KubeletDefect>,
 }
 
@@ -83,6 +95,8 @@ impl ContainerRuntime {
             containers: Vec::new(),
             made: 0,
             last_address: 1,
+            machine: Machine::NEW,
+            hogged: 0,
             defects,
         }
     }
@@ -171,6 +185,7 @@ impl ContainerRuntime {
             is_well: true,
             was_probed: false,
             has_started_up: false,
+            memory: memory::MODEST,
         });
         Answer::Made(id)
     }
@@ -271,236 +286,13 @@ impl ContainerRuntime {
     }
 }
 
-/// Ends a container of this process, if it runs.
-fn end(rx: Rx, id: &Id, code: i64) {
-    let now = rx.clock();
-    let ended = rx.process(|own: &mut ContainerRuntime| own.end(id, code, now));
-    if let Some(own) = ended {
-        rx.note(Exits {
-            container: own.id,
-            pod: own.pod,
-            name: own.name,
-            code,
-        });
-        rx.broadcast(CHANGED);
-    }
-}
-
-fn is_running(rx: Rx, id: &Id) -> bool {
-    rx.process(|own: &mut ContainerRuntime| own.running().contains(id))
-}
-
-async fn pause(rx: Rx, all: &[u64]) {
-    let drawn = rx.choose(all.len() as u64).await as usize;
-    rx.sleep(Duration::from_millis(all[drawn])).await;
-}
-
-/// SIGTERM: it ends when it likes.
-async fn terminate(rx: Rx, id: Id) -> Outcome {
-    pause(rx, &TERM_TAKES).await;
-    end(rx, &id, TERMINATED);
-    Outcome::Done
-}
-
-async fn until_ended(rx: Rx, id: &Id) {
-    while is_running(rx, id) {
-        rx.changed(CHANGED).await;
-    }
-}
-
-/// `StopContainer` of containerd: SIGTERM, and SIGKILL when the grace period is over. Whoever gives up waiting leaves it at SIGTERM.
-async fn stop_container(rx: Rx, id: &Id, grace: i64) -> Answer {
-    let heeds = rx.process(|own: &mut ContainerRuntime| {
-        let mut all = own.containers.iter();
-        all.any(|own| own.id == *id && *own.image != *STUBBORN)
-    });
-    if grace > 0 {
-        if heeds && is_running(rx, id) {
-            rx.spawn(Task::new(TERM, id.clone()));
-        }
-        let limit = Duration::from_secs(grace.unsigned_abs());
-        let waited = rx.timeout(limit, until_ended(rx, id));
-        if let wavetank_engine::Either::Right(()) = rx.select(waited, rx.done()).await {
-            return Answer::Failed("context cancelled");
-        }
-    }
-    end(rx, id, KILLED);
-    Answer::Done
-}
-
-async fn answer(rx: Rx, ask: Ask) -> Answer {
-    match ask {
-        Ask::ListPods => rx.process(|own: &mut ContainerRuntime| {
-            Answer::Pods(own.sandboxes.clone(), own.containers.clone())
-        }),
-        Ask::PodStatus(uid) => {
-            rx.process(|own: &mut ContainerRuntime| Answer::Status(own.status(&uid)))
-        }
-        Ask::RunPodSandbox(pod, attempt) => {
-            pause(rx, &SANDBOX_TAKES).await;
-            let of = pod.clone();
-            let made = rx.process(|own: &mut ContainerRuntime| own.run_pod_sandbox(of, attempt));
-            if matches!(made, Answer::Made(_)) {
-                rx.note(MakesSandbox(pod));
-            }
-            made
-        }
-        Ask::StopPodSandbox(id) => {
-            let now = rx.clock();
-            let ended = rx.process(|own: &mut ContainerRuntime| own.stop_pod_sandbox(&id, now));
-            for own in ended {
-                rx.note(Exits {
-                    container: own.id,
-                    pod: own.pod,
-                    name: own.name,
-                    code: KILLED,
-                });
-            }
-            rx.broadcast(CHANGED);
-            Answer::Done
-        }
-        Ask::RemovePodSandbox(id) => rx.process(|own: &mut ContainerRuntime| {
-            own.sandboxes.retain(|own| own.id != id);
-            own.containers
-                .retain(|own| own.sandbox != id || own.is_running());
-            Answer::Done
-        }),
-        Ask::PullImage(_) => {
-            pause(rx, &PULL_TAKES).await;
-            Answer::Done
-        }
-        Ask::CreateContainer { .. } => {
-            rx.process(|own: &mut ContainerRuntime| own.create_container(&ask))
-        }
-        Ask::StartContainer(id) => {
-            let now = rx.clock();
-            let started = rx.process(|own: &mut ContainerRuntime| own.start(&id, now));
-            let Some(own) = started else {
-                return Answer::Failed("the container cannot be started");
-            };
-            if let Some((runs, _)) = ContainerRuntime::ends_with(&own) {
-                rx.arm(Timer::new(RUN_OUT, own.number), runs);
-            }
-            rx.note(Starts {
-                container: own.id,
-                pod: own.pod,
-                name: own.name,
-            });
-            Answer::Done
-        }
-        Ask::StopContainer(id, grace) => stop_container(rx, &id, grace).await,
-        Ask::RemoveContainer(id) => rx.process(|own: &mut ContainerRuntime| {
-            own.containers
-                .retain(|own| own.id != id || own.is_running());
-            Answer::Done
-        }),
-        Ask::Probe(id, kind) => {
-            let now = rx.clock();
-            let ok = rx.process(|own: &mut ContainerRuntime| own.probe(&id, kind, now));
-            match ok {
-                true => Answer::Done,
-                false => Answer::Failed("the probe failed"),
-            }
-        }
-    }
-}
-
-async fn serve(rx: Rx, caller: Caller, ask: Ask) -> Outcome {
-    let answer = answer(rx, ask).await;
-    rx.reply(caller, Payload::new(answer));
-    Outcome::Done
-}
-
-async fn run_out(rx: Rx, number: u64) -> Outcome {
-    let found = rx.process(|own: &mut ContainerRuntime| {
-        let found = own.containers.iter().find(|own| own.number == number);
-        found.and_then(|own| Some((own.id.clone(), ContainerRuntime::ends_with(own)?.1)))
-    });
-    if let Some((id, code)) = found {
-        end(rx, &id, code);
-    }
-    Outcome::Done
-}
-
-/// One of those that run is drawn.
-async fn drawn(rx: Rx) -> Option<Id> {
-    let running = rx.process(|own: &mut ContainerRuntime| own.running());
-    match running.is_empty() {
-        true => None,
-        false => Some(running[rx.choose(running.len() as u64).await as usize].clone()),
-    }
-}
-
-async fn fail(rx: Rx) -> Outcome {
-    if let Some(id) = drawn(rx).await {
-        let code = CODES[rx.choose(CODES.len() as u64).await as usize];
-        end(rx, &id, code);
-    }
-    Outcome::Done
-}
-
-async fn be_unwell(rx: Rx) -> Outcome {
-    let set = |id: &Id, well: bool| {
-        rx.process(|own: &mut ContainerRuntime| {
-            for own in own.containers.iter_mut().filter(|own| own.id == *id) {
-                own.is_well = well;
-            }
-        });
-    };
-    if let Some(id) = drawn(rx).await {
-        set(&id, false);
-        let lasts = UNWELL_FOR[rx.choose(UNWELL_FOR.len() as u64).await as usize];
-        rx.sleep(Duration::from_secs(lasts)).await;
-        set(&id, true);
-    }
-    Outcome::Done
-}
-
-async fn prune(rx: Rx) -> Outcome {
-    for own in rx.process(ContainerRuntime::prune) {
-        rx.note(Prunes {
-            container: own.id,
-            pod: own.pod,
-            name: own.name,
-        });
-    }
-    rx.broadcast(CHANGED);
-    Outcome::Done
-}
-
-/// The node starts anew: nothing runs any more, sandboxes are gone, and so is what the kubelet knew.
-async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
-    let now = rx.clock();
-    let ended = rx.process(|own: &mut ContainerRuntime| {
-        for sandbox in &mut own.sandboxes {
-            sandbox.is_ready = false;
-            sandbox.address = None;
-        }
-        let running = own.running().into_iter();
-        let ended = running.filter_map(|id| own.end(&id, NODE_WENT_DOWN, now));
-        let ended: Vec<Container> = ended.collect();
-        ended
-    });
-    for own in ended {
-        rx.note(Exits {
-            container: own.id,
-            pod: own.pod,
-            name: own.name,
-            code: NODE_WENT_DOWN,
-        });
-    }
-    rx.note(Rebooted);
-    rx.broadcast(CHANGED);
-    let _ = rx.call(&CRI, kubelet, Payload::new(Reboot)).await;
-    Outcome::Done
-}
-
 impl Process for ContainerRuntime {
     /// Tasks run on while nobody looks. Containers that were not well are: what would have ended that is gone.
     fn boot(&mut self, cx: &mut Cx<'_>) {
         for own in &mut self.containers {
             own.is_well = true;
         }
+        self.hogged = 0;
         for own in self.containers.iter().filter(|own| own.is_running()) {
             if let Some((runs, _)) = ContainerRuntime::ends_with(own) {
                 cx.arm(Timer::new(RUN_OUT, own.number), runs);
@@ -508,6 +300,9 @@ impl Process for ContainerRuntime {
         }
         if self.defects.has(KubeletDefect::AddressesAreForgotten) {
             self.last_address = 1;
+        }
+        if let Some(task) = machine::begins(&self.machine) {
+            cx.spawn(task);
         }
     }
 
@@ -521,15 +316,29 @@ impl Process for ContainerRuntime {
     }
 
     /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew; `prune`:
-    /// init containers that have succeeded are removed.
-    fn command(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+    /// init containers that have succeeded are removed; `grow`: a container uses more memory; `hog`: somebody else does for a
+    /// while; `shut-down`: it goes off for a while, if that is not cancelled.
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let task = match what {
+            "grow" => {
+                cx.spawn(Task::new(memory::GROW, args["memory"].as_i64()));
+                return Ok(());
+            }
+            "hog" => {
+                cx.spawn(Task::new(memory::HOG, args["memory"].as_i64()));
+                return Ok(());
+            }
+            "shut-down" => {
+                let cancelled = args["cancelled-after"].as_u64();
+                cx.spawn(Task::new(machine::SHUT_DOWN, cancelled));
+                return Ok(());
+            }
             "fail" => FAIL,
             "unwell" => UNWELL,
             "reboot" => REBOOT,
             "prune" => PRUNE,
             _ => {
-                let known = "`fail`, `unwell`, `reboot` and `prune`";
+                let known = "`fail`, `unwell`, `reboot`, `prune`, `grow`, `hog` and `shut-down`";
                 return Err(format!("knows {known}, not `{what}`"));
             }
         };
@@ -551,6 +360,25 @@ impl Process for ContainerRuntime {
         }
         if kind == RUN_OUT {
             return Box::pin(run_out(rx, *task.args::<u64>()));
+        }
+        if kind == machine::SHUT_DOWN {
+            return Box::pin(machine::shut_down(rx, *task.args::<Option<u64>>()));
+        }
+        if kind == memory::GROW {
+            let asked = *task.args::<Option<i64>>();
+            return Box::pin(async move { memory::grow(rx, drawn(rx).await, asked).await });
+        }
+        if kind == memory::HOG {
+            return Box::pin(memory::hog(rx, *task.args::<Option<i64>>()));
+        }
+        if kind == machine::GO_OFF {
+            return Box::pin(machine::goes_off(rx));
+        }
+        if kind == machine::STAY_OFF {
+            return Box::pin(machine::stay_off(rx, self.kubelet));
+        }
+        if kind == machine::RELOAD {
+            return Box::pin(machine::reload(rx));
         }
         if kind == FAIL {
             return Box::pin(fail(rx));

@@ -3,6 +3,7 @@ use wavetank_api::Body;
 use wavetank_api::decode::{FieldValidation, Reading};
 use wavetank_api::patch::{self, PatchKind};
 
+use super::merge::bare;
 use super::*;
 
 fn pod(policy: &str) -> Object {
@@ -18,18 +19,32 @@ fn condition(kind: &str, status: &str) -> Json {
     json!({"type": kind, "status": status, "lastTransitionTime": "2000-01-01T00:00:00Z"})
 }
 
+fn merge(pod: &Object, old: &Json, new: &Json, could_run: bool) -> Json {
+    merge_pod_status(Set::NONE, pod, old, new, could_run, "2000-01-01T00:09:00Z")
+}
+
+#[test]
+fn a_disruption_is_told_with_the_end() {
+    let (old, mut new) = (json!({"phase": "Running"}), json!({"phase": "Failed"}));
+    new["conditions"] = json!([condition("DisruptionTarget", "True")]);
+    let of = |status: &Json| pod::condition(status, "DisruptionTarget").cloned();
+    assert_eq!(of(&merge(&pod("Never"), &old, &new, true)), None);
+    let told = of(&merge(&pod("Never"), &old, &new, false)).expect("it is told");
+    assert_eq!(told["lastTransitionTime"], "2000-01-01T00:09:00Z");
+}
+
 #[test]
 fn a_terminal_phase_waits_until_nothing_can_run() {
     let (old, new) = (
         json!({"phase": "Running"}),
         json!({"phase": "Failed", "reason": "Why"}),
     );
-    let waits = merge_pod_status(&pod("Never"), &old, &new, true);
+    let waits = merge(&pod("Never"), &old, &new, true);
     assert_eq!(phase(&waits), "Running");
     assert!(waits.get("reason").is_none());
-    let goes = merge_pod_status(&pod("Never"), &old, &new, false);
+    let goes = merge(&pod("Never"), &old, &new, false);
     assert_eq!(phase(&goes), "Failed");
-    let ended = merge_pod_status(&pod("Never"), &new, &new, true);
+    let ended = merge(&pod("Never"), &new, &new, true);
     assert_eq!(phase(&ended), "Failed");
 }
 
@@ -41,7 +56,7 @@ fn conditions_of_others_stay_and_no_ended_pod_is_ready() {
         condition("Ready", "True"),
         condition("ContainersReady", "True"),
     ]});
-    let merged = merge_pod_status(&pod("Never"), &old, &new, false);
+    let merged = merge(&pod("Never"), &old, &new, false);
     let of = |kind| pod::condition(&merged, kind).expect("it is there").clone();
     assert_eq!(of("Theirs"), condition("Theirs", "True"));
     for kind in ["Ready", "ContainersReady"] {

@@ -87,10 +87,10 @@ async fn sync(
             .sync_terminated_pod(rx, pod, &status)
             .map(|()| Synced::Idle),
         WorkerState::Terminating => {
-            acknowledge_terminating(rx, uid);
+            let after = acknowledge_terminating(rx, uid);
             let grace = update.grace.map_or(Grace::OfPod, Grace::Override);
             kubelet
-                .sync_terminating_pod(rx, pod, &status, grace)
+                .sync_terminating_pod(rx, pod, &status, grace, after.as_ref())
                 .await?;
             Ok(Synced::Idle)
         }
