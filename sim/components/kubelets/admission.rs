@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use wavetank_api::{Object, json};
 use wavetank_api::kinds::pods::get_pod_qos;
+use wavetank_api::{Object, json};
 use wavetank_components::nodes::is_shutting_down;
 use wavetank_engine::{Cell, Rx};
 

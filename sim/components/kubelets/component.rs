@@ -144,14 +144,7 @@ impl Component for Kubelets {
                 shutdown: setup.part::<Options>().shutdown(),
                 eviction: setup.part::<Options>().eviction(),
             };
-            let kubelet = Kubelet::new(
-                node,
-                &rest,
-                runtimes[at],
-                informer_defects,
-                defects,
-                given,
-            );
+            let kubelet = Kubelet::new(node, &rest, runtimes[at], informer_defects, defects, given);
             wiring.process(name, kubelet);
         }
     }
@@ -217,7 +210,8 @@ impl Component for ContainerRuntimes {
         let shut_down = "Until the storm ends, machines of nodes that have a kubelet are told to go off for a while, and one in four \
                          does not after all.";
         let grow = "Until the storm ends, containers that kubelets run use more memory.";
-        let hog = "Until the storm ends, somebody uses memory for a while on nodes that have a kubelet.";
+        let hog =
+            "Until the storm ends, somebody uses memory for a while on nodes that have a kubelet.";
         let prune = "Until the storm ends, somebody removes init containers that have succeeded from nodes.";
         vec![
             Load::command("fail-containers", "fail", fail, NEEDED).until_calm(),

@@ -23,8 +23,8 @@ use crate::manifests::Order;
 use crate::nodeshutdown::Period;
 use crate::runtime::cri::{Answer, Ask, CRI, Uid};
 use crate::{
-    config, config_file, gc, manifests, mirror_pods, nodeshutdown, pleg, prober, status_manager, sync_loop,
-    workers,
+    config, config_file, gc, manifests, mirror_pods, nodeshutdown, pleg, prober, status_manager,
+    sync_loop, workers,
 };
 
 const SCOPE: Name = Name::new("kubelet");

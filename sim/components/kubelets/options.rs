@@ -108,7 +108,9 @@ impl Options {
                 .eviction_soft_memory
                 .map(|own| threshold(own, soft.as_secs())),
             pressure_transition_period: lasts.unwrap_or(TRANSITION_PERIOD),
-            max_pod_grace_period_seconds: i64::from(self.eviction_max_pod_grace_period.unwrap_or(0)),
+            max_pod_grace_period_seconds: i64::from(
+                self.eviction_max_pod_grace_period.unwrap_or(0),
+            ),
         }
     }
 
@@ -133,7 +135,10 @@ impl Options {
                 "eviction-pressure-transition-period",
                 self.eviction_pressure_transition_period.is_some(),
             ),
-            ("shutdown-grace-period", self.shutdown_grace_period.is_some()),
+            (
+                "shutdown-grace-period",
+                self.shutdown_grace_period.is_some(),
+            ),
             (
                 "shutdown-grace-period-critical-pods",
                 self.shutdown_grace_period_critical_pods.is_some(),
@@ -162,7 +167,10 @@ pub(crate) fn check(spec: &Spec, has_kubelets: bool, mistakes: &mut Mistakes) {
         }
         return;
     }
-    let other = ["shutdown-grace-period", "shutdown-grace-period-critical-pods"];
+    let other = [
+        "shutdown-grace-period",
+        "shutdown-grace-period-critical-pods",
+    ];
     let other = other.iter().find(|key| given.contains(*key));
     if let Some(other) = other.filter(|_| given.contains(&BY_PRIORITY)) {
         let message = "the time for a shutdown is given in two ways";

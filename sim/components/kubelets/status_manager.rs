@@ -351,14 +351,7 @@ impl Kubelet {
         let could_run = self.pod_could_have_running_containers(rx, pod.uid());
         let could_run = could_run && !self.defects.has(KubeletDefect::TerminalPhasesComeEarly);
         let now = Stamp::of(rx.clock()).seconds();
-        let merged = merge_pod_status(
-            self.defects,
-            &pod,
-            &old,
-            own.status.json(),
-            could_run,
-            &now,
-        );
+        let merged = merge_pod_status(self.defects, &pod, &old, own.status.json(), could_run, &now);
         let patch = patch_of_status(&old, &merged);
         if !patch.is_empty() {
             let body = json!({"metadata": {"uid": pod.uid()}, "status": patch});

@@ -179,7 +179,9 @@ impl Property for Flaps {
             checked = Check::Held;
             let until = *seen + lasts.unwrap_or_default();
             if *life == world.incarnation(process) && world.now() < until {
-                let message = format!("the node {name} ran out of memory, and says too early that it has enough");
+                let message = format!(
+                    "the node {name} ran out of memory, and says too early that it has enough"
+                );
                 return Some(violated("node", name, message));
             }
         }

@@ -181,7 +181,11 @@ impl Killed {
                 let message = format!(
                     "the pod {name} was killed ({}), and fails with the reason '{reason}'{}",
                     life.reason,
-                    if is_disrupted(now) { "" } else { ", not disrupted" },
+                    if is_disrupted(now) {
+                        ""
+                    } else {
+                        ", not disrupted"
+                    },
                 );
                 return violated("pod", name, message);
             }

@@ -206,7 +206,10 @@ impl Property for InGroups {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = tells(note, &[is::<BeginsShutdown>, is::<KillsPod>, is::<Terminated>]);
+        let concerned = tells(
+            note,
+            &[is::<BeginsShutdown>, is::<KillsPod>, is::<Terminated>],
+        );
         (!concerned).then_some(Check::Idle)
     }
 

@@ -19,8 +19,8 @@ use wavetank_version::Set;
 use crate::defects::KubeletDefect;
 use crate::kubelet::Power;
 use crate::notes::{Exits, MakesSandbox, Prunes, Rebooted, Starts};
-use machine::Machine;
 use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
+use machine::Machine;
 
 /// Containers of this image do not heed SIGTERM.
 pub const STUBBORN: &str = "image:stubborn";

@@ -188,4 +188,3 @@ pub(super) fn merge_pod_status(
     }
     merged
 }
-

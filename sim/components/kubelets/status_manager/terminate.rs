@@ -68,4 +68,3 @@ pub(crate) fn terminate_pod(kubelet: &Kubelet, rx: Rx, pod: &Object) {
     }
     update_status_internal(kubelet, rx, pod, status, true, true);
 }
-

@@ -373,4 +373,3 @@ impl PodWorkers {
         (true, None, gone.updates)
     }
 }
-
