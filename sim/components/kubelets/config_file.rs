@@ -88,6 +88,7 @@ pub(crate) fn apply_defaults(manifest: &Object, node: &str, file: &str) -> Objec
 /// Writes a file, or removes it, and tells who watches.
 pub(crate) fn change(rx: Rx, file: &Arc<str>, manifest: Option<Json>) {
     let manifest = manifest.map(Object::new);
+    let is_removed = manifest.is_none();
     let (is_new, meant) = rx.process(|own: &mut Kubelet| {
         let node = own.node.name().to_owned();
         let meant = manifest
@@ -106,7 +107,7 @@ pub(crate) fn change(rx: Rx, file: &Arc<str>, manifest: Option<Json>) {
             file: file.clone(),
             pod: meant,
         });
-        rx.try_send(EVENTS, Payload::new(file.clone()));
+        rx.try_send(EVENTS, Payload::new((file.clone(), is_removed)));
     }
 }
 
@@ -149,13 +150,16 @@ impl Kubelet {
         send(rx);
     }
 
-    /// `consumeWatchEvent`: the file is read only now.
-    fn consume_watch_event(&self, rx: Rx, file: &Arc<str>) {
-        if let Some(pod) = self.extract_from_file(rx, file) {
-            rx.update(&FILES, |own| {
-                own.store.insert(full_name(&pod), pod);
-            });
-            send(rx);
+    /// `consumeWatchEvent`: a file that was written is read only now; of one that was removed the pod goes, also where the file
+    /// is there again.
+    fn consume_watch_event(&self, rx: Rx, (file, is_removed): &(Arc<str>, bool)) {
+        if !is_removed {
+            if let Some(pod) = self.extract_from_file(rx, file) {
+                rx.update(&FILES, |own| {
+                    own.store.insert(full_name(&pod), pod);
+                });
+                send(rx);
+            }
             return;
         }
         let was_known = rx.update(&FILES, |own| {
@@ -184,7 +188,7 @@ pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx, is_first: bool) -> Outcom
     match rx.select(rx.recv(TICKS), rx.recv(EVENTS)).await {
         Either::Left(_) => kubelet.list_config(rx),
         Either::Right(None) => {}
-        Either::Right(Some(file)) => kubelet.consume_watch_event(rx, file.expect::<Arc<str>>()),
+        Either::Right(Some(event)) => kubelet.consume_watch_event(rx, event.expect()),
     }
     Outcome::Become(Task::new(SOURCE, false))
 }

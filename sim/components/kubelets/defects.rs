@@ -3,7 +3,9 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::gates::{ACTIVE_CONTAINERS_TELL, CONTAINERS_START_ANEW, KUBELET};
+use crate::gates::{
+    ACTIVE_CONTAINERS_TELL, CONTAINERS_ARE_PROBED_ANEW, CONTAINERS_START_ANEW, KUBELET,
+};
 
 const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
     "terminal-phases-come-early",
@@ -92,9 +94,24 @@ const INIT_CONTAINERS_RUN_AGAIN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
+const OLD_INIT_CONTAINERS_TELL_DONE: Defect = Defect::open(
+    "old-init-containers-tell-done",
+    "k/k#137710, PR #137730",
+    "an init container of a sandbox before this one, which could not be removed, counts as one that has run",
+)
+.fits_only(KUBELET);
+
+const REPLACED_CONTAINERS_INHERIT_READINESS: Defect = Defect::known(
+    "replaced-containers-inherit-readiness",
+    "k/k#141473, PR #141487 (1.38)",
+    "a kubelet that begins anew takes a container for ready since the one before it was, which the API still names",
+)
+.fits_only(KUBELET)
+.until(CONTAINERS_ARE_PROBED_ANEW);
+
 const OLD_CONTAINERS_TELL_INITIALIZED: Defect = Defect::known(
     "old-containers-tell-initialized",
-    "k/k#137710, PR #138514 (1.37)",
+    "k/k#140309, PR #138514 (1.37)",
     "a container of a sandbox before this one that was made and not started tells a kubelet that all init containers have run",
 )
 .fits_only(KUBELET)
@@ -118,7 +135,7 @@ const PROBES_OF_SIDECARS_END: Defect = Defect::known(
 
 const STATUSES_OF_SIDECARS_STAY: Defect = Defect::known(
     "statuses-of-sidecars-stay",
-    "PR #123323 (1.30)",
+    "k/k#122902, PR #123323 (1.30)",
     "a kubelet does not tell that a sidecar runs again once it has told that it has ended",
 )
 .ships(Gate::NEVER)
@@ -134,7 +151,7 @@ const STATIC_PODS_DO_NOT_WAIT: Defect = Defect::known(
 
 const ENDED_STATIC_PODS_STAY_IN_LINE: Defect = Defect::known(
     "ended-static-pods-stay-in-line",
-    "k/k#107733, PR #107854",
+    "k/k#107733, PR #107900",
     "a static pod never starts if one that waited before it was removed before it could start",
 )
 .ships(Gate::NEVER)
@@ -142,7 +159,7 @@ const ENDED_STATIC_PODS_STAY_IN_LINE: Defect = Defect::known(
 
 const STATIC_PODS_ARE_NOT_MADE_ANEW: Defect = Defect::known(
     "static-pods-are-not-made-anew",
-    "k/k#104648 (1.22.2)",
+    "k/k#104648, PR #104847 (1.22.2)",
     "a manifest that is removed and comes back while its pod is stopped runs no more",
 )
 .ships(Gate::NEVER)
@@ -334,6 +351,8 @@ defects! {
         RestartsEndStartups = RESTARTS_END_STARTUPS,
         NewContainersInheritStarted = NEW_CONTAINERS_INHERIT_STARTED,
         InitContainersRunAgain = INIT_CONTAINERS_RUN_AGAIN,
+        OldInitContainersTellDone = OLD_INIT_CONTAINERS_TELL_DONE,
+        ReplacedContainersInheritReadiness = REPLACED_CONTAINERS_INHERIT_READINESS,
         OldContainersTellInitialized = OLD_CONTAINERS_TELL_INITIALIZED,
         SidecarsStopAtOnce = SIDECARS_STOP_AT_ONCE,
         ProbesOfSidecarsEnd = PROBES_OF_SIDECARS_END,

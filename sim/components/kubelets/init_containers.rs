@@ -9,7 +9,7 @@ use wavetank_engine::Rx;
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
-use crate::kuberuntime::{Actions, should_container_be_restarted};
+use crate::kuberuntime::Actions;
 use crate::pleg::Cached;
 use crate::pod::{self, Spec};
 use crate::prober::{self, Found};
@@ -61,9 +61,15 @@ impl Kubelet {
         let mut has_initialized = self.shows_initialized(pod, status);
         let mut was_initialized = has_initialized;
         let last = specs.len() - 1;
+        // One of a sandbox before this one that could not be removed: is it found as well?
+        let of_any_sandbox = self.defects.has(KubeletDefect::OldInitContainersTellDone);
         // The last one first: of those before it nothing may be left.
         for (at, spec) in specs.iter().enumerate().rev() {
-            let Some(own) = status.find(&spec.name) else {
+            let found = match of_any_sandbox {
+                true => status.find(&spec.name),
+                false => status.active().find(|own| own.name == spec.name),
+            };
+            let Some(own) = found else {
                 if was_initialized && spec.is_restartable {
                     actions.start_init.push(at);
                 }
@@ -86,7 +92,7 @@ impl Kubelet {
                     false
                 }
                 State::Exited { code, .. } if code != 0 => {
-                    if !should_container_be_restarted(pod, status, spec) {
+                    if pod.is_being_deleted() || !spec.should_restart(pod, code) {
                         actions.kill_pod = true;
                         actions.start_init.clear();
                         return false;

@@ -18,8 +18,9 @@ use crate::pleg::Cached;
 use crate::pod::{self, Spec};
 use crate::prober;
 use crate::runtime::cri::{Answer, Ask, Id, PodStatus, ProbeType, State, Uid};
-use crate::sync_pod::{Grace, SyncError};
+use crate::sync_pod::{Grace, SyncError, both};
 use crate::termination_order::TerminationOrdering;
+use crate::workers;
 
 /// `minimumGracePeriodInSeconds`
 const MINIMUM_GRACE_PERIOD: i64 = 2;
@@ -180,6 +181,8 @@ impl Kubelet {
             let ask = Ask::RunPodSandbox(pod::pod_ref(pod), actions.attempt);
             sandbox = match self.ask_runtime(rx, ask).await {
                 Ok(Answer::Made(id)) => Some(id),
+                // Its pod is about to be stopped, which may be why.
+                _ if workers::is_pod_termination_requested(rx, pod.uid()) => return Ok(true),
                 _ => return Err(SyncError::Other("CreatePodSandbox failed")),
             };
         }
@@ -190,14 +193,14 @@ impl Kubelet {
         let init = pod::init_containers(pod);
         for spec in actions.start_init.iter().map(|at| &init[*at]) {
             let started = self.start(rx, pod, status, &sandbox, spec).await;
-            worst = worst.and(started.clone());
+            worst = both(worst, started.clone());
             if started.is_err() && !spec.is_restartable {
                 return worst.map(|()| acts);
             }
         }
         for spec in &actions.start {
             let started = self.start(rx, pod, status, &sandbox, spec).await;
-            worst = worst.and(started);
+            worst = both(worst, started);
         }
         worst.map(|()| acts)
     }
@@ -380,7 +383,7 @@ impl Kubelet {
         });
         let mut seconds = match grace {
             Grace::Override(seconds) => seconds,
-            Grace::OfPod => own.unwrap_or(0),
+            Grace::OfPod => own.unwrap_or(MINIMUM_GRACE_PERIOD),
         };
         if let Some(ordering) = ordering.filter(|_| seconds > 0) {
             seconds -= ordering.wait_for_turn(rx, name, seconds).await;

@@ -14,7 +14,7 @@ use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::pod::{self, Probe, is_pod_phase_terminal, named, phase};
 use crate::runtime::cri::{Answer, Ask, Id, ProbeType as Kind, Uid};
-use crate::status_manager::get_pod_status;
+use crate::status_manager::{all_container_statuses, get_pod_status};
 use crate::sync_loop::{Input, tell};
 
 pub(crate) const PROBE: Name = Name::new("probe");
@@ -211,6 +211,19 @@ fn is_of_before(rx: Rx, status: &Json) -> bool {
     begun.is_some_and(|begun| begun.plus_seconds(RESTART_GRACE_SECONDS) < Stamp::of(start))
 }
 
+/// Was it there before this kubelet, and does the API know it?
+fn is_known_of_before(kubelet: &Kubelet, rx: Rx, pod: &Object, own: &Json) -> bool {
+    let inherits = KubeletDefect::ReplacedContainersInheritReadiness;
+    is_of_before(rx, own) && (api_names(pod, own) || kubelet.defects.has(inherits))
+}
+
+/// Does the status of a pod as the API has it name this container?
+fn api_names(pod: &Object, own: &Json) -> bool {
+    let id = container_id(own);
+    let all = all_container_statuses(pod::status(pod));
+    id.is_some() && all.iter().any(|own| container_id(own) == id)
+}
+
 /// `isContainerStarted`
 fn is_container_started(kubelet: &Kubelet, rx: Rx, pod: &Object, own: &Json) -> bool {
     if json::at(own, &["state", "running"]).is_none() {
@@ -280,7 +293,7 @@ fn is_ready(kubelet: &Kubelet, rx: Rx, pod: &Object, spec: &pod::Spec, own: &Jso
         rx.broadcast(condition(number));
     }
     let is_probed = spec.readiness.is_some();
-    let is_of_before = is_of_before(rx, own);
+    let is_of_before = is_known_of_before(kubelet, rx, pod, own);
     // It has a worker in a moment.
     let is_young = ready && is_probed && !is_of_before;
     ready &= !(is_young && kubelet.defects.has(KubeletDefect::FixYoungContainersWait));
@@ -344,7 +357,7 @@ fn is_sidecar(pod: &Object, name: &str) -> bool {
 }
 
 /// There is another container: its probe begins.
-fn resume(rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
+fn resume(kubelet: &Kubelet, rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
     let (uid, name, kind) = key;
     rx.update(&PROBER, |all| {
         if let Some(old) = &worker.container {
@@ -359,7 +372,7 @@ fn resume(rx: Rx, key: &Key, worker: &Worker, own: &Json, id: &Id) {
     if has_started && is_sidecar(&worker.pod, name) {
         set(rx, *kind, id, uid, Found::Success);
     }
-    if !is_of_before(rx, own) {
+    if !is_known_of_before(kubelet, rx, &worker.pod, own) {
         set(rx, *kind, id, uid, initial_value(*kind));
     }
 }
@@ -386,7 +399,7 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     };
     let is_new = worker.container.as_ref() != Some(&id);
     if is_new {
-        resume(rx, key, &worker, own, &id);
+        resume(kubelet, rx, key, &worker, own, &id);
     }
     if worker.is_on_hold && !is_new {
         return true;

@@ -23,6 +23,19 @@ pub(crate) enum SyncError {
     Other(&'static str),
 }
 
+/// Upstream's `MinBackoffExpiration` of all errors: a back-off counts before all else, and that which ends first.
+pub(crate) fn both(
+    one: Result<(), SyncError>,
+    other: Result<(), SyncError>,
+) -> Result<(), SyncError> {
+    use SyncError::BackOff;
+    match (one, other) {
+        (Err(BackOff(one)), Err(BackOff(other))) => Err(BackOff(one.min(other))),
+        (Err(own @ BackOff(_)), _) | (_, Err(own @ BackOff(_))) => Err(own),
+        (one, other) => one.and(other),
+    }
+}
+
 /// What came of a sync.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Synced {

@@ -153,7 +153,8 @@ fn pods_say_what_runs(world: &World) -> Check {
                 .iter()
                 .any(|own| *own.image == *FAILING_TASK);
         let is_over = is_pod_phase_terminal(phase(pod::status(pod)));
-        if is_task || is_over || pod.is_being_deleted() {
+        let is_bound = !pod::node_name(pod).is_empty();
+        if is_task || is_over || pod.is_being_deleted() || !is_bound {
             continue;
         }
         checked = Check::Held;

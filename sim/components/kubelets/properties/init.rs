@@ -15,7 +15,7 @@ use crate::component::NEEDED;
 use crate::notes::{Exits, KillsContainer, MakesSandbox, Starts, StopsOrphan, Terminates};
 use crate::pod::{self, Spec};
 use crate::runtime::TERMINATED;
-use crate::runtime::cri::{Container, Id, PodRef, Uid};
+use crate::runtime::cri::{Container, Id, PodRef, State, Uid};
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     let order = |name, of, about| {
@@ -77,7 +77,8 @@ impl InOrder {
         let mut all = containers(world);
         all.any(|own| {
             let is_it = own.sandbox == *sandbox && *own.pod.uid == *uid && own.name == spec.name;
-            is_it && (spec.startup.is_none() || own.has_started_up)
+            let has_begun = own.state != State::Created;
+            is_it && has_begun && (spec.startup.is_none() || own.has_started_up)
         })
     }
 

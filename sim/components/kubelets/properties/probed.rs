@@ -7,10 +7,10 @@ use wavetank_components::promises::{always, violated};
 use wavetank_engine::{Check, Note, World};
 
 use super::USED;
-use super::safe::{changed, containers, is_ready, stored};
+use super::safe::{changed, containers, stored};
 use crate::component::NEEDED;
 use crate::notes::KillsContainer;
-use crate::pod;
+use crate::pod::{self, Spec};
 use crate::runtime::cri::Container;
 use crate::status_manager::all_container_statuses;
 
@@ -40,19 +40,6 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     ]
 }
 
-/// The pods that a commit makes ready and that have a probe.
-fn probed_and_ready(note: &Note) -> Vec<&Object> {
-    let all = changed(note).filter_map(|(before, now)| {
-        now.filter(|own| is_ready(own) && !before.is_some_and(is_ready))
-    });
-    let is_probed = |pod: &&Object| {
-        pod::lasting_containers(pod)
-            .iter()
-            .any(|own| own.readiness.is_some())
-    };
-    all.filter(is_probed).collect()
-}
-
 /// The containers that a status tells of, by their names in the pod.
 fn told_ids(pod: &Object) -> Vec<(Json, String)> {
     let all = all_container_statuses(pod::status(pod)).into_iter();
@@ -64,48 +51,54 @@ fn told_ids(pod: &Object) -> Vec<(Json, String)> {
     told.collect()
 }
 
-/// A container of this pod that has a readiness probe, and that none has reached.
-fn unprobed<'a>(world: &'a World, pod: &Object) -> Option<&'a Container> {
-    let specs = pod::lasting_containers(pod);
-    let probed = |own: &&Container| {
-        let mut specs = specs.iter().filter(|spec| spec.name == own.name);
-        specs.any(|spec| spec.readiness.is_some())
-    };
-    let told = told_ids(pod);
-    let is_it =
-        |own: &&Container| *own.pod.uid == *pod.uid() && told.iter().any(|(_, id)| **id == *own.id);
-    let mut all = containers(world).filter(is_it).filter(probed);
-    all.find(|own| !own.was_probed)
-}
-
-fn ready_were_probed(world: &World, note: &Note) -> Check {
-    let mut checked = Check::Idle;
-    for pod in probed_and_ready(note) {
-        checked = Check::Held;
-        if let Some(own) = unprobed(world, pod) {
-            let name = pod.name();
-            let message = format!(
-                "the pod {name} is ready, and no probe of its container {} has succeeded",
-                own.id
-            );
-            return violated("pod", name, message);
-        }
-    }
-    checked
-}
-
-/// The containers that a status tells to be started, and their names at the runtime.
-fn told_started(pod: &Object) -> Vec<(String, String)> {
+/// The containers that a status tells to be so, and their names at the runtime.
+fn told(pod: &Object, field: &str) -> Vec<(String, String)> {
     let all = told_ids(pod).into_iter();
-    let all = all.filter(|(own, _)| own["started"] == true);
+    let all = all.filter(|(own, _)| own[field] == true);
     all.map(|(own, id)| (json::text(&own, &["name"]).to_owned(), id))
         .collect()
 }
 
-fn has_startup_probe(pod: &Object, name: &str) -> bool {
+/// Has a container of this name such a probe?
+fn has_probe(pod: &Object, name: &str, is_such: impl Fn(&Spec) -> bool) -> bool {
     let specs = pod::lasting_containers(pod);
-    let mut specs = specs.iter().filter(|own| *own.name == *name);
-    specs.any(|own| own.startup.is_some())
+    specs.iter().any(|own| *own.name == *name && is_such(own))
+}
+
+/// The containers that a commit tells to be so, which they were not told to be before, with their names in their pods.
+fn newly_told<'a>(
+    world: &'a World,
+    before: Option<&Object>,
+    now: &Object,
+    field: &str,
+    is_such: impl Fn(&Spec) -> bool,
+) -> Vec<(String, &'a Container)> {
+    let before = before.map(|own| told(own, field)).unwrap_or_default();
+    let new = told(now, field).into_iter();
+    let new = new.filter(|own| !before.contains(own) && has_probe(now, &own.0, &is_such));
+    new.filter_map(|(name, id)| {
+        let is_it = |own: &&Container| *own.id == *id && *own.pod.uid == *now.uid();
+        Some((name, containers(world).find(is_it)?))
+    })
+    .collect()
+}
+
+fn ready_were_probed(world: &World, note: &Note) -> Check {
+    let mut checked = Check::Idle;
+    for (before, now) in changed(note) {
+        let Some(now) = now else { continue };
+        for (name, own) in newly_told(world, before, now, "ready", |own| own.readiness.is_some()) {
+            checked = Check::Held;
+            if !own.was_probed {
+                let (pod, id) = (now.name(), &own.id);
+                let message = format!(
+                    "the container {name} ({id}) of the pod {pod} is told to be ready, and no probe of it has succeeded"
+                );
+                return violated("pod", pod, message);
+            }
+        }
+    }
+    checked
 }
 
 fn started_were_probed(world: &World, note: &Note) -> Check {
@@ -114,18 +107,10 @@ fn started_were_probed(world: &World, note: &Note) -> Check {
         let Some(now) = now.filter(|own| !own.is_being_deleted()) else {
             continue;
         };
-        let before = before.map(told_started).unwrap_or_default();
-        let new = told_started(now)
-            .into_iter()
-            .filter(|own| !before.contains(own));
-        for (name, id) in new.filter(|(name, _)| has_startup_probe(now, name)) {
-            let is_it = |own: &&Container| *own.id == *id && *own.pod.uid == *now.uid();
-            let Some(own) = containers(world).find(is_it) else {
-                continue;
-            };
+        for (name, own) in newly_told(world, before, now, "started", |own| own.startup.is_some()) {
             checked = Check::Held;
             if !own.has_started_up {
-                let pod = now.name();
+                let (pod, id) = (now.name(), &own.id);
                 let message = format!(
                     "the container {name} ({id}) of the pod {pod} is told to be started, and no startup probe of it has \
                      succeeded"
@@ -148,7 +133,8 @@ fn starting_are_left_alone(world: &World, note: &Note) -> Check {
         return Check::Idle;
     };
     let is_it = |own: &&Container| own.id == *container && own.pod.uid == pod.uid;
-    let has_probe = stored(world, pod).is_some_and(|own| has_startup_probe(own, name));
+    let is_probed = |own: &Object| has_probe(own, name, |own| own.startup.is_some());
+    let has_probe = stored(world, pod).is_some_and(is_probed);
     match containers(world).find(is_it) {
         Some(own) if has_probe && !own.has_started_up && *failed != "startup" => {
             let message = format!(
@@ -157,6 +143,7 @@ fn starting_are_left_alone(world: &World, note: &Note) -> Check {
             );
             violated("pod", &pod.name, message)
         }
+        _ if !has_probe => Check::Idle,
         _ => Check::Held,
     }
 }

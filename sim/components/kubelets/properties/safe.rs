@@ -1,6 +1,7 @@
 //! What holds at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_api::kinds::PODS;
@@ -367,11 +368,15 @@ impl Property for Orphans {
     }
 }
 
+/// How long a container has to run for its back-off to begin anew: twice `MaxCrashLoopBackOff`, and a little less.
+const EXPIRES: Duration = Duration::from_secs(590);
+
 /// What a life of a kubelet has done with a container of a pod.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Known {
     incarnation: u32,
     starts: u32,
+    started: Option<Time>,
     ended: Option<Time>,
     /// The kubelet stops it for a probe, or has done so: it starts it again at once, and that does not count.
     is_stopped: bool,
@@ -437,6 +442,11 @@ impl Property for RestartsAreBackedOff {
         if let Some(Exits { pod, name, .. }) = note.body.get() {
             let key = (note.process, pod.uid.clone(), name.clone());
             let own = self.known.entry(key).or_default();
+            // Its entry in the back-off has expired by then.
+            let ran = own.started.take().map(|at| now.since(at));
+            if ran.is_some_and(|ran| ran >= EXPIRES) {
+                own.starts = own.starts.min(1);
+            }
             own.ended = Some(now);
             own.was_stopped = std::mem::take(&mut own.is_stopped);
             return Check::Idle;
@@ -450,6 +460,7 @@ impl Property for RestartsAreBackedOff {
         if own.incarnation != incarnation {
             (own.incarnation, own.starts) = (incarnation, 0);
         }
+        own.started = Some(now);
         let ended = own.ended.take();
         if std::mem::take(&mut own.was_stopped) {
             return Check::Held;

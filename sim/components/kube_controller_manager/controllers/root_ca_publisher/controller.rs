@@ -2,6 +2,7 @@
 //! cache does not show it, and mended if it is not as it should be.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{CONFIG_MAPS, NAMESPACES};
@@ -32,6 +33,8 @@ const DESCRIPTION: &str = "Contains a CA bundle that can be used to verify the k
 pub(in crate::controllers) const ROOT_CA: &str = "the root certificate\n";
 
 const QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "root_ca_cert_publisher");
+/// The fix of finding 74: so long after it was made a ConfigMap is looked for in the cache.
+const UNSEEN_FOR: Duration = Duration::from_secs(5);
 
 /// The controller.
 #[derive(Debug)]
@@ -156,6 +159,13 @@ impl Publisher {
         });
         let post = Request::new(Method::Post, CONFIG_MAPS.path(namespace, ""));
         let made = self.rest.request(rx, post.with(config_map)).await;
+        if made.is_ok()
+            && self
+                .defects
+                .has(PublisherDefect::FixLookForMadeCertificates)
+        {
+            QUEUE.add_after(rx, namespace.clone(), UNSEEN_FOR);
+        }
         match made {
             // A create is not tried again if the namespace does not exist or is terminating.
             Err(error)

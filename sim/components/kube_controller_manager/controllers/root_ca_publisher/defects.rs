@@ -51,6 +51,13 @@ const FIX_PUBLISH_IN_NEW_NAMESPACES: Defect = Defect::fix(
 )
 .fits_only(gates::ROOT_CA_PUBLISHER);
 
+const FIX_LOOK_FOR_MADE_CERTIFICATES: Defect = Defect::fix(
+    "fix-look-for-made-certificates",
+    "FINDINGS.md, 74",
+    "a root certificate that was made is looked for until the cache shows it: who deletes it before that is noticed",
+)
+.fits_only(gates::ROOT_CA_PUBLISHER);
+
 defects! {
     /// A mistake in the publisher of the root certificate, or the fix of one.
     pub enum PublisherDefect in "publishers of the root certificate" {
@@ -60,5 +67,6 @@ defects! {
         ChangesAreNotMended = CHANGES_ARE_NOT_MENDED,
         DeletedStayAway = DELETED_STAY_AWAY,
         FixPublishInNewNamespaces = FIX_PUBLISH_IN_NEW_NAMESPACES,
+        FixLookForMadeCertificates = FIX_LOOK_FOR_MADE_CERTIFICATES,
     }
 }

@@ -2,6 +2,7 @@
 //! made if the caches show the namespace and not the account.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::kinds::{NAMESPACES, SERVICE_ACCOUNTS};
@@ -25,6 +26,9 @@ pub(super) const ACCOUNT: &str = "service-account-controller";
 pub(super) const DEFAULT: &str = "default";
 
 const QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "serviceaccount");
+
+/// The fix of finding 74: so long after it was made an account is looked for in the cache.
+const UNSEEN_FOR: Duration = Duration::from_secs(5);
 
 /// The controller.
 #[derive(Debug)]
@@ -99,11 +103,19 @@ impl ServiceAccountsController {
             "metadata": {"name": DEFAULT, "namespace": &*key},
         });
         let post = Request::new(Method::Post, SERVICE_ACCOUNTS.path(&key, ""));
-        match self.rest.request(rx, post.with(account)).await {
+        let made = match self.rest.request(rx, post.with(account)).await {
             Err(error) if error.is(Reason::AlreadyExists) => Ok(()),
-            Err(error) if self.is_ignored(&error) => Ok(()),
+            Err(error) if self.is_ignored(&error) => return Ok(()),
             made => made.map(drop),
+        };
+        if made.is_ok()
+            && self
+                .defects
+                .has(ServiceAccountDefect::FixLookForMadeAccounts)
+        {
+            QUEUE.add_after(rx, key, UNSEEN_FOR);
         }
+        made
     }
 
     /// That the namespace is terminating is ignored. With the fix it is not, since the cache has shown that it is not, and the server

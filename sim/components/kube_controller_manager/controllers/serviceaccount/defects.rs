@@ -27,11 +27,19 @@ const FIX_MAKE_IN_NEW_NAMESPACES: Defect = Defect::fix(
 )
 .fits_only(gates::SERVICE_ACCOUNT_CONTROLLER);
 
+const FIX_LOOK_FOR_MADE_ACCOUNTS: Defect = Defect::fix(
+    "fix-look-for-made-accounts",
+    "FINDINGS.md, 74",
+    "a ServiceAccount that was made is looked for until the cache shows it: who deletes it before that is noticed",
+)
+.fits_only(gates::SERVICE_ACCOUNT_CONTROLLER);
+
 defects! {
     /// A mistake in the controller of ServiceAccounts, or the fix of one.
     pub enum ServiceAccountDefect in "controllers of ServiceAccounts" {
         FailuresAreForgotten = FAILURES_ARE_FORGOTTEN,
         DeletedStayAway = DELETED_STAY_AWAY,
         FixMakeInNewNamespaces = FIX_MAKE_IN_NEW_NAMESPACES,
+        FixLookForMadeAccounts = FIX_LOOK_FOR_MADE_ACCOUNTS,
     }
 }
