@@ -20,4 +20,6 @@ pins! {
     fix_forget_old_selectors: "fix-forget-old-selectors",
     fix_shared_pods_stay: "fix-shared-pods-stay",
     fix_known_pods_count: "fix-known-pods-count",
+    fix_name_autoscalers_in_order: "fix-name-autoscalers-in-order",
+    fix_keep_scale_events: "fix-keep-scale-events",
 }

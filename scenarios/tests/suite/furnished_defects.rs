@@ -23,4 +23,6 @@ pins! {
     trusts_cached_token_accounts: "trusts-cached-token-accounts",
     tokens_are_deleted_by_name: "tokens-are-deleted-by-name",
     tokens_outlive_accounts: "tokens-outlive-accounts",
+    conflicting_references_stay: "conflicting-references-stay",
+    fix_tokens_for_living_accounts: "fix-tokens-for-living-accounts",
 }

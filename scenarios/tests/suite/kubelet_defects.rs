@@ -35,4 +35,5 @@ pins! {
     refused_static_pods_stay_refused: "refused-static-pods-stay-refused",
     killed_pods_may_succeed: "killed-pods-may-succeed",
     fix_static_pods_come_back: "fix-static-pods-come-back",
+    fix_young_containers_wait: "fix-young-containers-wait",
 }

@@ -318,21 +318,21 @@ const REFUSED_STATIC_PODS_STAY_REFUSED: Defect = Defect::open(
 
 const FIX_STATIC_PODS_COME_BACK: Defect = Defect::fix(
     "fix-static-pods-come-back",
-    "`filterOutInactivePods` leaves out what the status manager says to have failed",
+    "FINDINGS.md, 75; `filterOutInactivePods` leaves out what the status manager says to have failed",
     "static pods that were killed for a shutdown start anew when that is cancelled",
 )
 .fits_only(KUBELET);
 
 const FIX_RESTARTED_PODS_ARE_ADMITTED: Defect = Defect::fix(
     "fix-restarted-pods-are-admitted",
-    "`HandlePodCleanups` and what has become of a mirror pod start what the pod workers do not know",
+    "FINDINGS.md, 76; `HandlePodCleanups` and what has become of a mirror pod start what the pod workers do not know",
     "a static pod that starts anew is admitted first, as one that is new",
 )
 .fits_only(KUBELET);
 
 const FIX_REFUSALS_ARE_KEPT: Defect = Defect::fix(
     "fix-refusals-are-kept",
-    "`syncPod` of the status manager deletes the status of a static pod when it meets a mirror pod that the pod manager does not know",
+    "FINDINGS.md, 77; `syncPod` of the status manager deletes the status of a static pod when it meets a mirror pod that the pod manager does not know",
     "a kubelet does not forget that it has refused a static pod while the pod before it has a mirror pod",
 )
 .fits_only(KUBELET);

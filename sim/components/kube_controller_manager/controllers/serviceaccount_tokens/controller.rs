@@ -1,6 +1,7 @@
 //! What wakes the controller, and what it works with: two queues, of accounts and of Secrets, and workers for each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_api::kinds::{SECRETS, SERVICE_ACCOUNTS};
@@ -23,6 +24,8 @@ pub(super) const CONTROLLER: &str = "serviceaccount-token-controller";
 pub(super) const ACCOUNT: &str = "tokens-controller";
 /// `maxRetries`
 const MAX_RETRIES: u32 = 10;
+/// The fix of finding 74: so long after a Secret was looked at it is looked at again, if the cache did not show its account.
+const UNSEEN_FOR: Duration = Duration::from_secs(5);
 
 const SERVICE_ACCOUNT_QUEUE: WorkQueue =
     WorkQueue::new(Name::new(CONTROLLER), "serviceaccount_tokens_service");
@@ -128,6 +131,11 @@ impl TokensController {
 
     pub(super) fn has(&self, defect: TokensDefect) -> bool {
         self.defects.has(defect)
+    }
+
+    /// The fix of a finding: who deletes an account that the cache has not shown is not heard of.
+    pub(super) fn look_again(&self, rx: Rx, secret: &Object) {
+        SECRET_QUEUE.add_after(rx, make_secret_queue_key(secret), UNSEEN_FOR);
     }
 
     /// `retryOrForget`: what failed more than ten times in a row, within some five seconds, is forgotten.

@@ -27,14 +27,6 @@ const CONFLICTING_REFERENCES_STAY: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::TOKENS_CONTROLLER);
 
-const TRUSTS_CACHED_REFERENCES: Defect = Defect::known(
-    "trusts-cached-references",
-    "k/k#21995, mended by PR #22160",
-    "an account that the cache does not show with a reference to a Secret that is gone is not asked for",
-)
-.ships(Gate::NEVER)
-.fits_only(gates::TOKENS_CONTROLLER);
-
 const TRUSTS_CACHED_ACCOUNTS: Defect = Defect::known(
     "trusts-cached-token-accounts",
     "`fetchOnCacheMiss`, left out",
@@ -103,13 +95,19 @@ const FIX_REFERENCES: Defect = Defect::fix(
 )
 .fits_only(gates::TOKENS_CONTROLLER);
 
+const FIX_UNSEEN_ACCOUNTS: Defect = Defect::fix(
+    "fix-look-for-unseen-accounts",
+    "FINDINGS.md, 74",
+    "a Secret whose account only a server has shown is looked at again until the cache shows that account",
+)
+.fits_only(gates::TOKENS_CONTROLLER);
+
 defects! {
     /// A mistake in the controller of tokens, or the fix of one.
     pub enum TokensDefect in "controllers of tokens" {
         RetriesEnd = RETRIES_END,
         CertificatesAreNotMended = CERTIFICATES_ARE_NOT_MENDED,
         ConflictingReferencesStay = CONFLICTING_REFERENCES_STAY,
-        TrustsCachedReferences = TRUSTS_CACHED_REFERENCES,
         TrustsCachedAccounts = TRUSTS_CACHED_ACCOUNTS,
         DeletesByName = DELETES_BY_NAME,
         FailuresAreForgotten = FAILURES_ARE_FORGOTTEN,
@@ -119,5 +117,6 @@ defects! {
         FixReplacedAccounts = FIX_REPLACED_ACCOUNTS,
         FixUnseenSecrets = FIX_UNSEEN_SECRETS,
         FixReferences = FIX_REFERENCES,
+        FixUnseenAccounts = FIX_UNSEEN_ACCOUNTS,
     }
 }

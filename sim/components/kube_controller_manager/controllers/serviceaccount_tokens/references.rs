@@ -28,20 +28,19 @@ impl TokensController {
     pub(super) async fn secret_is_gone(&self, rx: Rx, key: &SecretKey) -> bool {
         let (namespace, name, uid) = (&*key.namespace, &*key.account, &*key.account_uid);
         let cached = self.cached_account(rx, namespace, name, uid);
-        let is_there = cached.is_some() || self.has(TokensDefect::FixReferences);
-        let is_referred_to = cached
-            .as_ref()
-            .is_none_or(|own| get_secret_references(own.json()).contains(&&*key.name));
-        if !is_there || !is_referred_to && self.has(TokensDefect::TrustsCachedReferences) {
+        if cached.is_none() && !self.has(TokensDefect::FixReferences) {
             return false;
         }
-        let is_conflict = |error: &Failure| {
-            error.is(Reason::Conflict) && !self.has(TokensDefect::ConflictingReferencesStay)
+        let stays = |error: &Failure| {
+            error.is(Reason::Conflict) && self.has(TokensDefect::ConflictingReferencesStay)
         };
+        let is_conflict = |error: &Failure| error.is(Reason::Conflict) && !stays(error);
         let removed = retry_on_conflict(rx, REMOVE_TOKEN_BACKOFF, is_conflict, || {
             self.remove_secret_reference(rx, key)
         });
-        removed.await.is_err() && self.has(TokensDefect::FixReferences)
+        // The mistake comes before the fix, or that would hide it.
+        let failed = removed.await.is_err_and(|error| !stays(&error));
+        failed && self.has(TokensDefect::FixReferences)
     }
 
     /// `removeSecretReference`

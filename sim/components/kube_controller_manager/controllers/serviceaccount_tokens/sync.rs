@@ -46,8 +46,21 @@ impl TokensController {
                 self.delete_token(rx, &secret.object, &key.account, &key.uid)
                     .await
             }
-            Ok(Some(account)) => self.generate_token_if_needed(rx, &account, &secret).await,
+            Ok(Some(account)) => {
+                let retry = self.generate_token_if_needed(rx, &account, &secret).await;
+                if !self.is_cached(rx, &account) && self.has(TokensDefect::FixUnseenAccounts) {
+                    self.look_again(rx, &secret.object);
+                }
+                retry
+            }
         }
+    }
+
+    /// Does the cache show this very account?
+    fn is_cached(&self, rx: Rx, account: &Object) -> bool {
+        let (namespace, name) = (account.namespace(), account.name());
+        self.cached_account(rx, namespace, name, account.uid())
+            .is_some()
     }
 
     /// The account of a Secret that is there. With the fix nothing is written for an account that only the cache shows.
