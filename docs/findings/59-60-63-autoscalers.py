@@ -10,14 +10,12 @@ that are gone. The three use four times what they are to use, so that 12 replica
 import sys
 import time
 
+from autoscaling import AUTOSCALERS, CONTROLLERS, DEPLOYMENTS, METRICS, PODS
+from autoscaling import make_autoscaler, make_deployment, replicas_of, samples
 from cluster import Cluster, say, until
-from manager import Manager, make_ready, pod_template
+from manager import Manager, make_ready
 from proxy import Proxy, Rule
 
-DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments'
-AUTOSCALERS = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers'
-PODS = '/api/v1/namespaces/default/pods'
-CONTROLLERS = ['deployment-controller', 'replicaset-controller', 'horizontal-pod-autoscaler-controller']
 WINDOW = 60
 FINDING = sys.argv[1] if len(sys.argv) > 1 else sys.exit(__doc__)
 
@@ -27,41 +25,26 @@ with Cluster() as cluster:
     usage = {}  # Of each pod: the Deployment that it is of, and Mi.
     looks = []  # The Deployments whose metrics were asked for.
 
-    def samples(path):
-        """A list of PodMetrics, of the Deployment that the selector names."""
+    def answer(path):
+        """Of the pods of the Deployment that the selector names."""
         looks.append(path.split('app%3D')[1])
-        items = [{'metadata': {'name': name, 'namespace': 'default'}, 'timestamp': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
-                  'window': '30s', 'containers': [{'name': 'c', 'usage': {'memory': f'{mi}Mi'}}]}
-                 for name, (of, mi) in usage.items() if f'app%3D{of}' in path]
-        return {'kind': 'PodMetricsList', 'apiVersion': 'metrics.k8s.io/v1beta1', 'metadata': {}, 'items': items}
-    proxy.answers['/apis/metrics.k8s.io/v1beta1/namespaces/default/pods'] = samples
-
-    def post(path, body):
-        code, answer = server.request('POST', path, body)
-        assert code == 201, answer
+        return samples({name: mi for name, (of, mi) in usage.items() if f'app%3D{of}' in path})
+    proxy.answers[METRICS] = answer
 
     def deployment(name, replicas):
-        template = pod_template({'app': name})
-        template['spec']['containers'][0]['resources'] = {'requests': {'memory': '100Mi'}}
-        post(DEPLOYMENTS, {
-            'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': name},
-            'spec': {'replicas': replicas, 'selector': {'matchLabels': {'app': name}}, 'template': template}})
+        make_deployment(server, name, replicas)
+
+    def replicas(name):
+        return replicas_of(server, name)
 
     def scale(name, replicas):
         assert server.request('PATCH', f'{DEPLOYMENTS}/{name}', {'spec': {'replicas': replicas}})[0] == 200
 
-    def replicas(name):
-        return server.request('GET', f'{DEPLOYMENTS}/{name}')[1]['spec']['replicas']
-
     def autoscaler(name, of, least, most):
-        """Of memory, half of what is asked for."""
+        """It may scale by many pods at once."""
         fast = {'policies': [{'type': 'Pods', 'value': 100, 'periodSeconds': 15}]}
-        memory = {'name': 'memory', 'target': {'type': 'Utilization', 'averageUtilization': 50}}
-        post(AUTOSCALERS, {
-            'apiVersion': 'autoscaling/v2', 'kind': 'HorizontalPodAutoscaler', 'metadata': {'name': name},
-            'spec': {'scaleTargetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': of},
-                     'minReplicas': least, 'maxReplicas': most, 'metrics': [{'type': 'Resource', 'resource': memory}],
-                     'behavior': {'scaleUp': fast, 'scaleDown': {**fast, 'stabilizationWindowSeconds': WINDOW}}}})
+        behavior = {'scaleUp': fast, 'scaleDown': {**fast, 'stabilizationWindowSeconds': WINDOW}}
+        make_autoscaler(server, name, of, least, most, behavior)
 
     def run_pods(of, many):
         """What kubelets would do; the names of the pods."""

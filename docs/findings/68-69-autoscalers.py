@@ -8,14 +8,12 @@ what was there 90 s before and one more would be right. `together`, which may ta
 import sys
 import time
 
+from autoscaling import AUTOSCALERS, CONTROLLERS, METRICS, PODS
+from autoscaling import make_autoscaler, make_deployment, replicas_of, samples
 from cluster import Cluster, say, until
-from manager import Manager, make_ready, pod_template
+from manager import Manager, make_ready
 from proxy import Proxy
 
-DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments'
-AUTOSCALERS = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers'
-PODS = '/api/v1/namespaces/default/pods'
-CONTROLLERS = ['deployment-controller', 'replicaset-controller', 'horizontal-pod-autoscaler-controller']
 FINDING = sys.argv[1] if len(sys.argv) > 1 else sys.exit(__doc__)
 
 with Cluster() as cluster:
@@ -26,36 +24,20 @@ with Cluster() as cluster:
     def pods():
         return server.request('GET', PODS)[1]['items']
 
-    def samples(path):
-        """A list of PodMetrics, of the Deployment that the selector names."""
-        items = [{'metadata': {'name': pod['metadata']['name'], 'namespace': 'default'}, 'window': '30s',
-                  'timestamp': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
-                  'containers': [{'name': 'c', 'usage': {'memory': f"{usage[pod['metadata']['labels']['app']]}Mi"}}]}
-                 for pod in pods() if f"app%3D{pod['metadata']['labels']['app']}" in path]
-        return {'kind': 'PodMetricsList', 'apiVersion': 'metrics.k8s.io/v1beta1', 'metadata': {}, 'items': items}
-    proxy.answers['/apis/metrics.k8s.io/v1beta1/namespaces/default/pods'] = samples
-
-    def post(path, body):
-        code, answer = server.request('POST', path, body)
-        assert code == 201, answer
+    def answer(path):
+        """Of the pods of the Deployment that the selector names."""
+        all = {pod['metadata']['name']: pod['metadata']['labels']['app'] for pod in pods()}
+        return samples({name: usage[of] for name, of in all.items() if f'app%3D{of}' in path})
+    proxy.answers[METRICS] = answer
 
     def deployment(name, replicas):
-        template = pod_template({'app': name})
-        template['spec']['containers'][0]['resources'] = {'requests': {'memory': '100Mi'}}
-        post(DEPLOYMENTS, {
-            'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': name},
-            'spec': {'replicas': replicas, 'selector': {'matchLabels': {'app': name}}, 'template': template}})
+        make_deployment(server, name, replicas)
 
     def replicas(name):
-        return server.request('GET', f'{DEPLOYMENTS}/{name}')[1]['spec']['replicas']
+        return replicas_of(server, name)
 
     def autoscaler(name, of, most, behavior=None):
-        """Of memory, half of what is asked for."""
-        memory = {'name': 'memory', 'target': {'type': 'Utilization', 'averageUtilization': 50}}
-        post(AUTOSCALERS, {
-            'apiVersion': 'autoscaling/v2', 'kind': 'HorizontalPodAutoscaler', 'metadata': {'name': name},
-            'spec': {'scaleTargetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': of}, 'minReplicas': 1,
-                     'maxReplicas': most, 'metrics': [{'type': 'Resource', 'resource': memory}], 'behavior': behavior or {}}})
+        make_autoscaler(server, name, of, 1, most, behavior)
 
     def run_pods():
         """What kubelets would do."""
