@@ -36,4 +36,7 @@ pins! {
     killed_pods_may_succeed: "killed-pods-may-succeed",
     fix_static_pods_come_back: "fix-static-pods-come-back",
     fix_young_containers_wait: "fix-young-containers-wait",
+    fix_look_for_shutdowns: "fix-look-for-shutdowns",
+    fix_statuses_name_their_version: "fix-statuses-name-their-version",
+    fix_killed_pods_are_told: "fix-killed-pods-are-told",
 }

@@ -337,6 +337,27 @@ const FIX_REFUSALS_ARE_KEPT: Defect = Defect::fix(
 )
 .fits_only(KUBELET);
 
+const FIX_LOOK_FOR_SHUTDOWNS: Defect = Defect::fix(
+    "fix-look-for-shutdowns",
+    "FINDINGS.md, 78; `nodeShuttingDownNow` goes by signals alone (k/k#122674)",
+    "a kubelet that connects to logind asks whether a shutdown is under way: it may have missed that one came, or was cancelled",
+)
+.fits_only(KUBELET);
+
+const FIX_STATUSES_NAME_THEIR_VERSION: Defect = Defect::fix(
+    "fix-statuses-name-their-version",
+    "FINDINGS.md, 80; `preparePatchBytesForPodStatus` names the UID alone",
+    "a kubelet writes a status only into the pod as it has read it: what it sent before it began anew may arrive later",
+)
+.fits_only(KUBELET);
+
+const FIX_KILLED_PODS_ARE_TOLD: Defect = Defect::fix(
+    "fix-killed-pods-are-told",
+    "FINDINGS.md, 81; `updateStatusInternal` takes no status after `checkContainerStateTransition` has failed",
+    "that a pod was killed is told also if a container of it runs again that had ended for good",
+)
+.fits_only(KUBELET);
+
 defects! {
     /// Of kubelets and their runtimes.
     pub enum KubeletDefect in "kubelets" {
@@ -381,6 +402,9 @@ defects! {
         FixRestartedPodsAreAdmitted = FIX_RESTARTED_PODS_ARE_ADMITTED,
         FixRefusalsAreKept = FIX_REFUSALS_ARE_KEPT,
         FixStaticPodsComeBack = FIX_STATIC_PODS_COME_BACK,
+        FixLookForShutdowns = FIX_LOOK_FOR_SHUTDOWNS,
+        FixKilledPodsAreTold = FIX_KILLED_PODS_ARE_TOLD,
+        FixStatusesNameTheirVersion = FIX_STATUSES_NAME_THEIR_VERSION,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
     }

@@ -13,11 +13,11 @@ use crate::back_off;
 use crate::defects::KubeletDefect;
 use crate::init_containers::has_any_regular_container_created;
 use crate::kubelet::Kubelet;
-use crate::notes::{BacksOff, KillsContainer};
+use crate::notes::{BacksOff, KillsContainer, StopsAll};
 use crate::pleg::Cached;
 use crate::pod::{self, Spec};
 use crate::prober;
-use crate::runtime::cri::{Answer, Ask, Id, PodStatus, ProbeType, State, Uid};
+use crate::runtime::cri::{Answer, Ask, Container, Id, PodStatus, ProbeType, State, Uid};
 use crate::sync_pod::{Grace, SyncError, both};
 use crate::termination_order::TerminationOrdering;
 use crate::workers;
@@ -214,6 +214,12 @@ impl Kubelet {
         actions: &Actions,
     ) -> Result<(), SyncError> {
         if actions.kill_pod {
+            if status.status.containers.iter().any(Container::is_running) {
+                rx.note(StopsAll {
+                    pod: pod::pod_ref(pod),
+                    grace: pod::grace_period(pod).unwrap_or(MINIMUM_GRACE_PERIOD),
+                });
+            }
             self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
                 .await?;
             if actions.create_sandbox {
@@ -378,9 +384,7 @@ impl Kubelet {
         grace: Grace,
         ordering: Option<&TerminationOrdering>,
     ) -> Result<(), SyncError> {
-        let own = pod.and_then(|pod| {
-            pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod))
-        });
+        let own = pod.and_then(pod::grace_period);
         let mut seconds = match grace {
             Grace::Override(seconds) => seconds,
             Grace::OfPod => own.unwrap_or(MINIMUM_GRACE_PERIOD),

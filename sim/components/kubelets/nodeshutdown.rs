@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Object;
-use wavetank_components::nodes::set_shutting_down;
+use wavetank_components::nodes::{is_shutting_down, set_shutting_down};
 use wavetank_engine::{Name, Outcome, Payload, Rx, Stream, Task};
 
 use crate::defects::KubeletDefect;
@@ -132,6 +132,27 @@ impl Kubelet {
             is_in_time,
         });
     }
+
+    /// Our proposal: what no signal has told, since nobody listened. Is a shutdown under way that this kubelet does not know of, or
+    /// is none any more?
+    async fn missed_signal(&self, rx: Rx) -> Option<bool> {
+        if !self.defects.has(KubeletDefect::FixLookForShutdowns) {
+            return None;
+        }
+        match self.ask_runtime(rx, Ask::PreparingForShutdown).await {
+            Ok(Answer::PrepareForShutdown(comes)) => {
+                Some(comes).filter(|comes| *comes != is_shutting_down(rx))
+            }
+            _ => None,
+        }
+    }
+}
+
+async fn next_signal(rx: Rx, signals: Stream) -> Option<bool> {
+    match *rx.next(signals).await.ok()??.expect::<Answer>() {
+        Answer::PrepareForShutdown(comes) => Some(comes),
+        _ => None,
+    }
 }
 
 /// What `Start` starts: it watches for signals, and begins anew when they end. Who cannot begin at first never tries again.
@@ -140,15 +161,21 @@ pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx, is_first: bool) -> Outcom
         rx.sleep(DBUS_RECONNECT_PERIOD).await;
     }
     let Ok((mut lock, signals)) = kubelet.watch_shutdowns(rx).await else {
-        return match is_first {
+        let missed = kubelet.missed_signal(rx).await;
+        if let Some(comes) = missed {
+            set_shutting_down(rx, comes);
+            rx.note(IsTold(comes));
+        }
+        return match is_first && missed.is_none() {
             true => Outcome::Done,
             false => Outcome::Become(Task::new(WATCH, false)),
         };
     };
-    while let Ok(Some(signal)) = rx.next(signals).await {
-        let Answer::PrepareForShutdown(comes) = *signal.expect::<Answer>() else {
-            break;
-        };
+    let mut missed = kubelet.missed_signal(rx).await;
+    while let Some(comes) = match missed.take() {
+        None => next_signal(rx, signals).await,
+        missed => missed,
+    } {
         set_shutting_down(rx, comes);
         rx.note(IsTold(comes));
         if comes {

@@ -84,6 +84,16 @@ pub struct Terminates {
     pub grace: i64,
 }
 
+/// A sync of a pod that is to stay stops all of its containers, with this grace period in seconds: it gets a new sandbox, or none
+/// of them is to go on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct StopsAll {
+    /// The pod.
+    pub pod: PodRef,
+    /// The grace period.
+    pub grace: i64,
+}
+
 /// A kubelet stops what it finds of a pod that it does not know.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StopsOrphan(pub PodRef);
@@ -232,6 +242,12 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
     }
     if let Some(Terminates { pod, grace }) = note.body.get() {
         return told(format!("stops the pod {} within {grace} s", pod.name), pod);
+    }
+    if let Some(StopsAll { pod, grace }) = note.body.get() {
+        return told(
+            format!("stops what runs of the pod {} within {grace} s", pod.name),
+            pod,
+        );
     }
     if let Some(StopsOrphan(pod)) = note.body.get() {
         return told(

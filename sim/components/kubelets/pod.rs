@@ -40,6 +40,11 @@ pub(crate) fn restart_policy(pod: &Object) -> &str {
     }
 }
 
+/// How many seconds its containers have to stop.
+pub(crate) fn grace_period(pod: &Object) -> Option<i64> {
+    deletion_grace_period(pod).or_else(|| termination_grace_period(pod))
+}
+
 /// Upstream's `spec.terminationGracePeriodSeconds`
 pub(crate) fn termination_grace_period(pod: &Object) -> Option<i64> {
     json::number(pod.json(), &["spec", "terminationGracePeriodSeconds"])

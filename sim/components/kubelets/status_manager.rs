@@ -94,12 +94,25 @@ pub(crate) fn get_pod_status(rx: Rx, uid: &str) -> Option<Object> {
 }
 
 /// `SetPodStatus`
-pub(crate) fn set_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, mut status: Json) {
+pub(crate) fn set_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, status: Json) {
+    set_status(kubelet, rx, pod, status, false);
+}
+
+/// The same where somebody has killed the pod, and says so.
+pub(crate) fn set_status_of_killed(kubelet: &Kubelet, rx: Rx, pod: &Object, status: Json) {
+    set_status(kubelet, rx, pod, status, true);
+}
+
+fn set_status(kubelet: &Kubelet, rx: Rx, pod: &Object, mut status: Json, is_killed: bool) {
     if pod::generation(pod) != 0 {
         status["observedGeneration"] = pod::generation(pod).into();
     }
-    let force = pod.is_being_deleted();
-    update_status_internal(kubelet, rx, pod, status, force, false);
+    let flags = Flags {
+        force: pod.is_being_deleted(),
+        is_killed,
+        ..Flags::default()
+    };
+    update_status_internal(kubelet, rx, pod, status, flags);
 }
 
 /// `findContainerStatus`
@@ -148,7 +161,7 @@ pub(crate) fn set_container_readiness(
         }
     }
     status["conditions"] = conditions.into();
-    update_status_internal(kubelet, rx, &pod, status, false, false);
+    update_status_internal(kubelet, rx, &pod, status, Flags::default());
 }
 
 /// `SetContainerStartup`
@@ -171,25 +184,27 @@ pub(crate) fn set_container_startup(
         return;
     };
     found["started"] = started.into();
-    update_status_internal(kubelet, rx, &pod, status, false, false);
+    update_status_internal(kubelet, rx, &pod, status, Flags::default());
+}
+
+/// How a status is taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flags {
+    /// Also if it is the same.
+    force: bool,
+    is_finished: bool,
+    /// Somebody has killed the pod.
+    is_killed: bool,
 }
 
 /// `updateStatusInternal`
-fn update_status_internal(
-    kubelet: &Kubelet,
-    rx: Rx,
-    pod: &Object,
-    status: Json,
-    force: bool,
-    is_finished: bool,
-) {
+fn update_status_internal(kubelet: &Kubelet, rx: Rx, pod: &Object, status: Json, flags: Flags) {
     let now = Stamp::of(rx.clock()).seconds();
     let uid = pod::uid(pod);
     let cached = rx.look(&STATUSES, |own| own.pods.get(&uid).cloned());
     // What the API shows of a static pod is its mirror pod.
     let mirror = pod_manager::get_mirror_pod_by_pod(rx, pod);
     let shown = pod::status(mirror.as_ref().unwrap_or(pod));
-    let flags = (force, is_finished);
     let new = next_version(kubelet.defects, pod, shown, cached, status, &now, flags);
     let Some(new) = new else {
         return;
@@ -208,10 +223,16 @@ fn next_version(
     cached: Option<Versioned>,
     mut status: Json,
     now: &str,
-    (force, is_finished): (bool, bool),
+    flags: Flags,
 ) -> Option<Versioned> {
     let old = cached.as_ref().map_or(of_api, |own| own.status.json());
-    if !check_container_state_transition(defects, pod, old, &status) {
+    // Of sidecars it was a mistake to refuse it at all, which is not to be hidden.
+    let is_told_anyway = || {
+        flags.is_killed
+            && !defects.has(KubeletDefect::StatusesOfSidecarsStay)
+            && defects.has(KubeletDefect::FixKilledPodsAreTold)
+    };
+    if !check_container_state_transition(defects, pod, old, &status) && !is_told_anyway() {
         return None;
     }
     update_last_transition_times(&mut status, old, now);
@@ -225,7 +246,7 @@ fn next_version(
     let is_same = cached
         .as_ref()
         .is_some_and(|own| is_pod_status_by_kubelet_equal(own.status.json(), &status));
-    if is_same && !force {
+    if is_same && !flags.force {
         return None;
     }
     Some(Versioned {
@@ -233,7 +254,7 @@ fn next_version(
         version: cached.map_or(1, |own| own.version + 1),
         name: pod.name().into(),
         namespace: pod.namespace().into(),
-        is_finished: is_finished || was_finished,
+        is_finished: flags.is_finished || was_finished,
     })
 }
 
@@ -335,8 +356,8 @@ impl Kubelet {
     async fn sync_pod_status(&self, rx: Rx, uid: &Uid, own: Versioned) {
         let path = PODS.path(&own.namespace, &own.name);
         let get = Request::new(Method::Get, path.clone());
-        let mut pod = match self.rest.object_within(rx, get, LIMIT).await {
-            Ok(stored) => stored.object,
+        let (mut pod, version) = match self.rest.object_within(rx, get, LIMIT).await {
+            Ok(stored) => (stored.object, stored.resource_version),
             Err(error) => {
                 let _ = error.is(Reason::NotFound);
                 return;
@@ -360,7 +381,11 @@ impl Kubelet {
         let merged = merge_pod_status(self.defects, &pod, &old, own.status.json(), could_run, &now);
         let patch = patch_of_status(&old, &merged);
         if !patch.is_empty() {
-            let body = json!({"metadata": {"uid": pod.uid()}, "status": patch});
+            let mut body = json!({"metadata": {"uid": pod.uid()}, "status": patch});
+            let names = KubeletDefect::FixStatusesNameTheirVersion;
+            if self.defects.has(names) {
+                body["metadata"]["resourceVersion"] = version.to_string().into();
+            }
             let mut request = Request::new(Method::Patch, format!("{path}/status")).with(body);
             request.content_type = Some(STRATEGIC_MERGE_PATCH.into());
             match self.rest.object_within(rx, request, LIMIT).await {

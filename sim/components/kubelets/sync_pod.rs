@@ -85,16 +85,18 @@ impl Kubelet {
         after: Option<&StatusAfter>,
     ) -> Result<(), SyncError> {
         let mut shown = self.generate_api_pod_status(rx, pod, status, false);
-        if let Some(after) = after {
-            after.apply(pod, &mut shown);
+        match after {
+            Some(after) => {
+                after.apply(pod, &mut shown);
+                status_manager::set_status_of_killed(self, rx, pod, shown);
+            }
+            None => status_manager::set_pod_status(self, rx, pod, shown),
         }
-        status_manager::set_pod_status(self, rx, pod, shown);
-        let own = pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod));
         rx.note(Terminates {
             pod: pod::pod_ref(pod),
             grace: match grace {
                 Grace::Override(grace) => grace,
-                Grace::OfPod => own.unwrap_or(0),
+                Grace::OfPod => pod::grace_period(pod).unwrap_or(0),
             },
         });
         prober::stop_liveness_and_startup(rx, pod);

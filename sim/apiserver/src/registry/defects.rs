@@ -1,4 +1,4 @@
-//! A known bug of deletions.
+//! A known bug of deletions, and the fix of a finding.
 
 use wavetank_version::{Defect, defects};
 
@@ -8,9 +8,17 @@ const MADE_ANEW_IS_DELETED_AT_ONCE: Defect = Defect::open(
     "a deletion by name that is to take an ended pod at once takes the one that was made anew meanwhile",
 );
 
+const FIX_EMPTIED_OBJECTS_GO_BY_UID: Defect = Defect::fix(
+    "fix-emptied-objects-go-by-uid",
+    "FINDINGS.md, 79; `deleteWithoutFinalizers` deletes by name",
+    "an update after which nothing holds an object that is being deleted takes that object away, and not one that was made anew under \
+     its name",
+);
+
 defects! {
     /// Of deletions, where somebody waits for what is deleted.
     pub enum DeletionDefect in "kubelets" {
         MadeAnewIsDeletedAtOnce = MADE_ANEW_IS_DELETED_AT_ONCE,
+        FixEmptiedObjectsGoByUid = FIX_EMPTIED_OBJECTS_GO_BY_UID,
     }
 }

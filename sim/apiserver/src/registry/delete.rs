@@ -123,8 +123,12 @@ impl Registry {
                     .map(|()| found)
             })
         } else {
-            self.delete_stored(rx, key, &preconditions, Some(found.object.uid()))
-                .await
+            let takes_another = DeletionDefect::MadeAnewIsDeletedAtOnce;
+            let may_go = |stored: &Stored| {
+                stored.object.uid() == found.object.uid()
+                    || self.storage.defects.deletion.has(takes_another)
+            };
+            self.delete_stored(rx, key, &preconditions, may_go).await
         };
         let mut late = false;
         let gone = match deleted {
@@ -150,27 +154,23 @@ impl Registry {
         })
     }
 
-    /// Deletes what is stored, and was judged to go at once. Whoever has a cache begins with its object, and reads the stored one only if that is
+    /// Deletes what is stored, if it may go. Whoever has a cache begins with its object, and reads the stored one only if that is
     /// refused (`CacheDelegator.Delete`).
     async fn delete_stored(
         &self,
         rx: Rx,
         key: Key,
         preconditions: &Preconditions,
-        judged: Option<&str>,
+        may_go: impl Fn(&Stored) -> bool,
     ) -> Result<Stored, StoreError> {
         let begins_with_cache = self
             .storage
             .release
             .has(gates::DELETIONS_BEGIN_WITH_THE_CACHE);
         let cached = begins_with_cache.then(|| self.cached(rx, &key)).flatten();
-        let defects = self.storage.defects.deletion;
-        let is_it = |stored: &Stored| {
-            let is_another = judged.is_some_and(|uid| uid != stored.object.uid());
-            match is_another && !defects.has(DeletionDefect::MadeAnewIsDeletedAtOnce) {
-                true => Err(StoreError::NotFound),
-                false => Ok(()),
-            }
+        let is_it = |stored: &Stored| match may_go(stored) {
+            true => Ok(()),
+            false => Err(StoreError::NotFound),
         };
         self.storage
             .delete(rx, key, preconditions, is_it, cached)
@@ -196,7 +196,12 @@ impl Registry {
         let deleted = if self.dry_run {
             self.storage.get(rx, key, 0).await
         } else {
-            self.delete_stored(rx, key, preconditions, None).await
+            let goes_by_uid = DeletionDefect::FixEmptiedObjectsGoByUid;
+            let uid = json::text(&object, &["metadata", "uid"]);
+            let may_go = |stored: &Stored| {
+                stored.object.uid() == uid || !self.storage.defects.deletion.has(goes_by_uid)
+            };
+            self.delete_stored(rx, key, preconditions, may_go).await
         };
         let object = Made::Unsaved(Arc::new(object));
         let (gone, late) = match deleted {

@@ -1,6 +1,6 @@
 //! What is promised of nodes that run out of memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use wavetank_component::PropertyInfo;
@@ -91,7 +91,11 @@ fn critical_stay(world: &World, note: &Note) -> Check {
 
 /// The pod that each kubelet has evicted last: in which life, and until when it is waited for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct OneByOne(BTreeMap<ProcId, (u32, Uid, Time)>);
+struct OneByOne {
+    waits: BTreeMap<ProcId, (u32, Uid, Time)>,
+    /// Those that have stopped: nobody waits for them.
+    stopped: BTreeSet<(ProcId, Uid)>,
+}
 
 impl Property for OneByOne {
     fn name(&self) -> &'static str {
@@ -105,19 +109,23 @@ impl Property for OneByOne {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         if let Some(Terminated(pod)) = note.body.get() {
-            let own = self.0.get(&note.process);
+            let own = self.waits.get(&note.process);
             if own.is_some_and(|(_, uid, _)| *uid == pod.uid) {
-                self.0.remove(&note.process);
+                self.waits.remove(&note.process);
             }
+            self.stopped.insert((note.process, pod.uid.clone()));
         }
         let own = note.body.get::<KillsPod>();
         let Some(own) = own.filter(|own| own.reason == REASON) else {
             return Check::Idle;
         };
+        if self.stopped.contains(&(note.process, own.pod.uid.clone())) {
+            return Check::Idle;
+        }
         let (now, life) = (world.now(), world.incarnation(note.process));
         let until = now + Duration::from_secs(own.seconds.unsigned_abs());
         let new = (life, own.pod.uid.clone(), until);
-        let before = self.0.insert(note.process, new);
+        let before = self.waits.insert(note.process, new);
         let waits = before.filter(|(of, _, until)| *of == life && now < *until);
         match waits {
             None => Check::Held,

@@ -12,7 +12,9 @@ use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 use super::safe::{containers, spec_of};
 use super::{USED, is, tells};
 use crate::component::NEEDED;
-use crate::notes::{Exits, KillsContainer, MakesSandbox, Starts, StopsOrphan, Terminates};
+use crate::notes::{
+    Exits, KillsContainer, MakesSandbox, Starts, StopsAll, StopsOrphan, Terminates,
+};
 use crate::pod::{self, Spec};
 use crate::runtime::TERMINATED;
 use crate::runtime::cri::{Container, Id, PodRef, State, Uid};
@@ -190,17 +192,33 @@ impl Property for Outlive {
             let exit = note.body.get::<Exits>();
             exit.is_some_and(|own| own.code == TERMINATED)
         };
-        let which = [is::<KillsContainer>, is::<Terminates>, is::<StopsOrphan>];
+        let which = [
+            is::<KillsContainer>,
+            is::<Terminates>,
+            is::<StopsAll>,
+            is::<StopsOrphan>,
+            is::<MakesSandbox>,
+        ];
         let concerned = tells(note, &which) || stops(note);
         (!concerned).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let now = world.now();
-        if let Some(Terminates { pod, grace }) = note.body.get() {
+        let stops = match (note.body.get(), note.body.get()) {
+            (Some(Terminates { pod, grace }), _) | (_, Some(StopsAll { pod, grace })) => {
+                Some((pod, grace))
+            }
+            _ => None,
+        };
+        if let Some((pod, grace)) = stops {
             let until = now + Duration::from_secs(grace.unsigned_abs());
             let own = self.until.entry(pod.uid.clone()).or_insert(until);
             *own = until.min(*own);
+        }
+        // What a sync has stopped runs again.
+        if let Some(MakesSandbox(pod)) = note.body.get() {
+            self.until.remove(&pod.uid);
         }
         if let Some(StopsOrphan(pod)) = note.body.get() {
             self.orphans.insert(pod.uid.clone());

@@ -202,6 +202,8 @@ pub enum Ask {
     InhibitShutdown,
     /// `PrepareForShutdown` of logind: a stream of these signals.
     MonitorShutdown,
+    /// `PreparingForShutdown` of logind
+    PreparingForShutdown,
     /// A probe of a container: it is no part of the interface, and comes to the container at once.
     Probe(Id, ProbeType),
 }
@@ -219,7 +221,7 @@ pub enum Answer {
     Stats(Stats),
     /// `InhibitDelayMaxUSec`
     Delay(Duration),
-    /// `PrepareForShutdown`: the machine is about to go off, or not any more.
+    /// `PrepareForShutdown` and `PreparingForShutdown`: the machine is about to go off, or not any more.
     PrepareForShutdown(bool),
     /// It is done, or a probe succeeded.
     Done,

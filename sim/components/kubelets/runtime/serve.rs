@@ -136,6 +136,7 @@ pub(super) async fn answer(rx: Rx, ask: Ask) -> Answer {
             rx.spawn(Task::new(machine::RELOAD, ()));
             Answer::Done
         }
+        Ask::PreparingForShutdown => Answer::PrepareForShutdown(!machine::is_on(rx)),
         Ask::InhibitShutdown | Ask::MonitorShutdown => unreachable!("these are streams"),
         Ask::Probe(id, kind) => {
             let now = rx.clock();

@@ -66,5 +66,10 @@ pub(crate) fn terminate_pod(kubelet: &Kubelet, rx: Rx, pod: &Object) {
     if !is_pod_phase_terminal(phase(&status)) && !is_static_pod(pod) {
         status["phase"] = "Failed".into();
     }
-    update_status_internal(kubelet, rx, pod, status, true, true);
+    let flags = Flags {
+        force: true,
+        is_finished: true,
+        ..Flags::default()
+    };
+    update_status_internal(kubelet, rx, pod, status, flags);
 }

@@ -73,7 +73,11 @@ fn a_version_follows_where_something_has_changed_or_is_to_be_written() {
         let now = "2000-01-01T00:01:00Z";
         {
             let shown = pod::status(&own);
-            let flags = (force, force);
+            let flags = Flags {
+                force,
+                is_finished: force,
+                ..Flags::default()
+            };
             next_version(
                 Set::NONE,
                 &own,
