@@ -6,6 +6,7 @@ mod common;
 mod connections;
 mod custom_resources;
 mod discovery;
+mod emptied;
 mod handlers;
 mod mixed;
 mod namespaces;

@@ -11,8 +11,8 @@ use wavetank_api::{
     views,
 };
 use wavetank_apiserver::{
-    Admission, ApiServer, Config, CustomResources, Hook, HookFuture, MinCompatibility,
-    ServerDefect, ServerNote,
+    Admission, ApiServer, Config, CustomResources, DeletionDefect, Hook, HookFuture,
+    MinCompatibility, ServerDefect, ServerNote,
 };
 use wavetank_client::HTTPS;
 use wavetank_engine::drive::{Bench, Stepped};
@@ -182,6 +182,8 @@ pub struct Setting {
     pub beside: Option<Version>,
     /// and whether the first stores in the newest version all the same.
     pub stores_newest: bool,
+    /// `FixEmptiedObjectsGoByUid`
+    pub emptied_go_by_uid: bool,
 }
 
 impl Setting {
@@ -196,6 +198,8 @@ impl Setting {
         let mut defects = wavetank_apiserver::Defects::shipped_with(release);
         let newest = ServerDefect::StoredInNewestVersion;
         defects.server = defects.server.with(newest, self.stores_newest);
+        let by_uid = DeletionDefect::FixEmptiedObjectsGoByUid;
+        defects.deletion = NotState(defects.deletion.with(by_uid, self.emptied_go_by_uid));
         Config {
             release,
             defects,
