@@ -1,4 +1,4 @@
-//! A known bug of deletions, and the fix of a finding.
+//! A known bug of deletions, and the fixes of findings.
 
 use wavetank_version::{Defect, defects};
 
@@ -15,10 +15,17 @@ const FIX_EMPTIED_OBJECTS_GO_BY_UID: Defect = Defect::fix(
      its name",
 );
 
+const FIX_DECIDE_GRACE_ANEW: Defect = Defect::fix(
+    "fix-decide-grace-anew",
+    "FINDINGS.md, 82; `BeforeDelete` writes into the options of the request",
+    "a deletion decides by what it deletes how long that has, and not by what it found before",
+);
+
 defects! {
     /// Of deletions, where somebody waits for what is deleted.
     pub enum DeletionDefect in "kubelets" {
         MadeAnewIsDeletedAtOnce = MADE_ANEW_IS_DELETED_AT_ONCE,
         FixEmptiedObjectsGoByUid = FIX_EMPTIED_OBJECTS_GO_BY_UID,
+        FixDecideGraceAnew = FIX_DECIDE_GRACE_ANEW,
     }
 }

@@ -64,6 +64,7 @@ impl Registry {
         let found = self.storage.get(rx, key.clone(), 0).await;
         let found = found.map_err(|error| self.refusal(error, "delete", name))?;
         let mut object = found.json();
+        let asked = options.clone();
         let before = self.before_delete(&self.context(rx), &mut object, &mut options)?;
         if let Before::Pending = before {
             return Ok(Deletion {
@@ -87,7 +88,7 @@ impl Registry {
                 .is_some()
         {
             let updated = self
-                .update_for_graceful_deletion_and_finalizers(rx, name, &found, &options)
+                .update_for_graceful_deletion_and_finalizers(rx, name, &found, &mut options, &asked)
                 .await?;
             if let Some(out) = &updated.out {
                 if !updated.delete_now {
@@ -369,13 +370,14 @@ impl Registry {
         Some(wanted)
     }
 
-    /// `updateForGracefulDeletionAndFinalizers`.
+    /// `updateForGracefulDeletionAndFinalizers`. What it decides of one form of the object stays in the options, for the next one.
     async fn update_for_graceful_deletion_and_finalizers(
         &self,
         rx: Rx,
         name: &str,
         found: &Stored,
-        options: &DeleteOptions,
+        options: &mut DeleteOptions,
+        asked: &DeleteOptions,
     ) -> Result<ForDeletion, Status> {
         let key = self.resource.key(&self.namespace, name);
         let preconditions = preconditions(options);
@@ -391,6 +393,14 @@ impl Registry {
                 Err(refusal) => Err(refusal),
                 Ok(stored) => {
                     let tree = stored.map(Stored::json).unwrap_or_default();
+                    let strategy = self.resource.strategy;
+                    let grace = |seconds| strategy.check_graceful_delete(&tree, seconds);
+                    let anew = DeletionDefect::FixDecideGraceAnew;
+                    if grace(options.grace) != grace(asked.grace)
+                        && self.storage.defects.deletion.has(anew)
+                    {
+                        options.grace = asked.grace;
+                    }
                     self.next_for_deletion(&self.context(rx), tree, options, rx)
                         .map_err(StoreError::from)
                 }
@@ -447,15 +457,14 @@ impl Registry {
         &self,
         cx: &Context,
         mut object: Json,
-        options: &DeleteOptions,
+        options: &mut DeleteOptions,
         rx: Rx,
     ) -> Result<Marked, Status> {
-        let mut options = options.clone();
-        let before = self.before_delete(cx, &mut object, &mut options)?;
+        let before = self.before_delete(cx, &mut object, options)?;
         if let Before::Pending = before {
             return Ok(Marked::AlreadyDeleting);
         }
-        if let Some(finalizers) = self.deletion_finalizers_for_garbage_collection(&object, &options)
+        if let Some(finalizers) = self.deletion_finalizers_for_garbage_collection(&object, options)
         {
             json::set(&mut object, &["metadata", "finalizers"], finalizers);
         }

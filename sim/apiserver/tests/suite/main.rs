@@ -7,6 +7,7 @@ mod connections;
 mod custom_resources;
 mod discovery;
 mod emptied;
+mod grace;
 mod handlers;
 mod mixed;
 mod namespaces;

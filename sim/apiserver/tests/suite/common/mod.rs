@@ -184,6 +184,8 @@ pub struct Setting {
     pub stores_newest: bool,
     /// `FixEmptiedObjectsGoByUid`
     pub emptied_go_by_uid: bool,
+    /// `FixDecideGraceAnew`
+    pub grace_is_decided_anew: bool,
 }
 
 impl Setting {
@@ -199,7 +201,9 @@ impl Setting {
         let newest = ServerDefect::StoredInNewestVersion;
         defects.server = defects.server.with(newest, self.stores_newest);
         let by_uid = DeletionDefect::FixEmptiedObjectsGoByUid;
-        defects.deletion = NotState(defects.deletion.with(by_uid, self.emptied_go_by_uid));
+        let anew = DeletionDefect::FixDecideGraceAnew;
+        let deletion = defects.deletion.with(by_uid, self.emptied_go_by_uid);
+        defects.deletion = NotState(deletion.with(anew, self.grace_is_decided_anew));
         Config {
             release,
             defects,
