@@ -6,7 +6,6 @@ use common::{Lab, Setting};
 use serde_json::json;
 use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_api::{Method, Request, Response};
-use wavetank_engine::Fault;
 use wavetank_engine::drive::Stepped;
 use wavetank_releases::V1_36;
 
@@ -56,18 +55,11 @@ fn made_anew(emptied_go_by_uid: bool) -> ([String; 2], Response, Response) {
     lab.ask(PATCH);
     // The server has read the object, and its deletion is not there yet: each way takes half a millisecond.
     lab.run(0.001_75);
-    let link = |stall| {
-        let (from, to) = ("api".to_owned(), "etcd".to_owned());
-        match stall {
-            true => Fault::Stall { from, to },
-            false => Fault::Unstall { from, to },
-        }
-    };
-    lab.strike(link(true));
+    lab.strike(common::stall_to_etcd());
     assert_eq!(lab.written(PATCH).code, 200);
     assert_eq!(lab.written(4).code, 404, "nothing holds it any more");
     let new = uid(&lab.written(3));
-    lab.strike(link(false));
+    lab.strike(common::unstall_to_etcd());
     lab.run(1.0);
     let (_, answer) = lab.answers().pop().expect("the first server answers");
     let found = lab.written(4);

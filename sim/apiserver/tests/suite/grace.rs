@@ -6,7 +6,6 @@ use common::{Lab, Setting};
 use serde_json::json;
 use wavetank_api::kinds::PODS;
 use wavetank_api::{Method, Request, Response};
-use wavetank_engine::Fault;
 use wavetank_engine::drive::Stepped;
 use wavetank_releases::V1_36;
 
@@ -49,16 +48,9 @@ fn bound_meanwhile(grace_is_decided_anew: bool) -> (Response, Response) {
     lab.ask(DELETE);
     // The server has read the pod twice, and what it writes is not there yet: each way takes half a millisecond.
     lab.run(0.002_75);
-    let link = |stall| {
-        let (from, to) = ("api".to_owned(), "etcd".to_owned());
-        match stall {
-            true => Fault::Stall { from, to },
-            false => Fault::Unstall { from, to },
-        }
-    };
-    lab.strike(link(true));
+    lab.strike(common::stall_to_etcd());
     assert_eq!(lab.written(2).code, 201, "it is bound");
-    lab.strike(link(false));
+    lab.strike(common::unstall_to_etcd());
     lab.run(1.0);
     let (_, answer) = lab.answers().pop().expect("the first server answers");
     (common::response(answer), lab.written(3))

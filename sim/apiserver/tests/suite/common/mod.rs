@@ -162,6 +162,18 @@ pub fn response(reply: Result<Reply, NetError>) -> Response {
     }
 }
 
+/// What the first server sends to etcd waits on the way,
+pub fn stall_to_etcd() -> Fault {
+    let (from, to) = ("api".to_owned(), "etcd".to_owned());
+    Fault::Stall { from, to }
+}
+
+/// until here.
+pub fn unstall_to_etcd() -> Fault {
+    let (from, to) = ("api".to_owned(), "etcd".to_owned());
+    Fault::Unstall { from, to }
+}
+
 /// What the servers of a laboratory are made of.
 #[derive(Clone, Default)]
 pub struct Setting {
