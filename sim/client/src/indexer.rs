@@ -35,7 +35,8 @@ type Values = OrdMap<Arc<str>, OrdSet<StoreKey>>;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Indexer {
     items: OrdMap<StoreKey, Stored>,
-    indices: Vec<(Index, Values)>,
+    /// What they hold follows from the items.
+    indices: NotState<Vec<(Index, Values)>>,
     /// The newest revision that it was told (`LastStoreSyncResourceVersion`, v1.36).
     revision: Revision,
 }
@@ -44,7 +45,7 @@ impl Indexer {
     /// An empty store with these indices.
     pub fn with(indices: &[Index]) -> Indexer {
         Indexer {
-            indices: indices.iter().map(|i| (*i, Values::new())).collect(),
+            indices: NotState(indices.iter().map(|i| (*i, Values::new())).collect()),
             ..Indexer::default()
         }
     }
@@ -71,7 +72,7 @@ impl Indexer {
         let of = |stored: &Stored| (key_of(&stored.object), stored.clone());
         self.items = list.iter().map(of).collect();
         self.revision = revision;
-        for (_, values) in &mut self.indices {
+        for (_, values) in self.indices.iter_mut() {
             *values = Values::new();
         }
         let items = self.items.clone();
@@ -86,7 +87,7 @@ impl Indexer {
     }
 
     fn reindex(&mut self, key: &StoreKey, old: Option<&Stored>, new: Option<&Stored>) {
-        for (index, values) in &mut self.indices {
+        for (index, values) in self.indices.iter_mut() {
             let of = |stored: Option<&Stored>| stored.map(|s| (*index.of)(&s.object));
             let (old, new) = (of(old).unwrap_or_default(), of(new).unwrap_or_default());
             if old == new {

@@ -1,5 +1,6 @@
 //! One who runs pods: it lists them, and takes a few a step further. Which node a pod gets is drawn, but for those that are for one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -7,7 +8,10 @@ use wavetank_api::json;
 use wavetank_api::kinds::PODS;
 use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_client::RestClient;
-use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
+use wavetank_engine::{
+    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Task,
+};
+use wavetank_etcd::Revision;
 
 use super::{NEVER_READY, SLOW, tasks};
 
@@ -35,6 +39,9 @@ pub(super) enum Step {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct PodRunner {
     rest: RestClient,
+    /// The revisions at which pods were found to which nothing is to be done, in order: where there are many it takes longer than
+    /// all else to look at them again.
+    settled: NotState<Arc<[Revision]>>,
 }
 
 fn phase(pod: &Json) -> &str {
@@ -93,7 +100,10 @@ fn only_node(pod: &Json) -> Option<&str> {
 
 impl PodRunner {
     pub fn new(rest: RestClient) -> PodRunner {
-        PodRunner { rest }
+        PodRunner {
+            rest,
+            settled: NotState(Arc::default()),
+        }
     }
 
     /// What becomes of a change shows in etcd.
@@ -109,10 +119,33 @@ impl PodRunner {
             .map_or(Vec::new(), |list| list.items)
     }
 
+    /// The first pods that can be taken a step further.
+    fn next<'a>(&self, rx: Rx, all: &'a [Stored]) -> Vec<(&'a Stored, Step)> {
+        let mut next = Vec::new();
+        let mut settled = Vec::new();
+        for pod in all {
+            let at = pod.resource_version;
+            if self.settled.binary_search(&at).is_ok() {
+                settled.push(at);
+                continue;
+            }
+            if next.len() == STEPS {
+                continue;
+            }
+            match step(pod) {
+                Some(step) => next.push((pod, step)),
+                None => settled.push(at),
+            }
+        }
+        settled.sort_unstable();
+        let settled: Arc<[Revision]> = settled.into();
+        rx.process(|own: &mut PodRunner| own.settled.0 = settled);
+        next
+    }
+
     async fn run(self, rx: Rx) -> Outcome {
         let all = self.pods(rx).await;
-        let next = all.iter().filter_map(|pod| Some((pod, step(pod)?)));
-        for (pod, step) in next.take(STEPS) {
+        for (pod, step) in self.next(rx, &all) {
             let path = PODS.path(pod.object.namespace(), pod.object.name());
             match step {
                 Step::Bind => {

@@ -22,8 +22,9 @@ mod trigger_time;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Stored};
+use wavetank_client::Index;
 use wavetank_client::informer::Lister;
-use wavetank_engine::Rx;
+use wavetank_engine::{NotState, Rx};
 
 pub use awaited::SlicesThatAreGoneAreNotAwaited;
 pub use defects::SliceTrackerDefect;
@@ -62,12 +63,34 @@ pub fn labels(object: &Json) -> Option<&json::Map> {
     json::at(object, &["metadata", "labels"]).and_then(Json::as_object)
 }
 
-/// The pods of a Service, as the cache shows them.
+/// Pods by their namespace and each of their labels. Upstream has no such index: its lister looks at each pod of the
+/// namespace, and finds the same.
+pub const POD_LABELS_INDEX: Index = Index {
+    name: "labels",
+    of: NotState(|pod| {
+        let own = labels(pod.json()).into_iter().flatten();
+        let value =
+            |(name, value): (&String, &Json)| label_index_key(pod.namespace(), name, value).into();
+        own.map(value).collect()
+    }),
+};
+
+fn label_index_key(namespace: &str, name: &str, value: &Json) -> String {
+    format!("{namespace}/{name}={}", value.as_str().unwrap_or_default())
+}
+
+/// The pods of a Service, as the cache shows them, which has the [`POD_LABELS_INDEX`].
 pub fn pods_of(rx: Rx, pods: Lister, service: &Object) -> Vec<Stored> {
     let Some(selector) = selector(service.json()) else {
         return Vec::new();
     };
-    let mut all = pods.list(rx);
+    let mut all = match selector.iter().next() {
+        Some((name, value)) => {
+            let value = label_index_key(service.namespace(), name, value);
+            pods.by_index(rx, &POD_LABELS_INDEX, &value)
+        }
+        None => pods.list(rx),
+    };
     all.retain(|pod| {
         let is_near = pod.object.namespace() == service.namespace();
         is_near && selects(selector, labels(pod.object.json()))

@@ -12,10 +12,11 @@ use crate::time::Time;
 use crate::trace::{End, FoundViolation, Record};
 use crate::world::{Event, Report, World};
 
-/// A digest from scratch is recorded after so many events, for the first time early. It costs as much as some hundred
-/// events do.
-const DIGEST_EVERY: usize = 1024;
+/// A digest from scratch is recorded after so many events for the first time, then at the earliest after so many more, and
+/// after a sixteenth more in a long run: it costs as much as some hundred events do, and more in a world that has grown.
 const FIRST_DIGEST: usize = 64;
+const DIGEST_EVERY: usize = 1024;
+const DIGEST_SHARE: usize = 16;
 
 /// What is to be done from outside, now.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,6 +174,7 @@ pub struct Run<C> {
     limits: Limits,
     record: Record,
     tallies: Tallies,
+    next_digest: usize,
     at_this_instant: u32,
 }
 
@@ -192,6 +194,7 @@ impl<C: Choices> Run<C> {
             choices,
             limits,
             record,
+            next_digest: FIRST_DIGEST,
             at_this_instant: 0,
         }
     }
@@ -356,8 +359,10 @@ impl<C: Choices> Run<C> {
 
     fn after(&mut self, mut report: Box<Report>) -> Result<(), FoundViolation> {
         self.tallies.events += 1;
-        if self.record.len() % DIGEST_EVERY == FIRST_DIGEST {
+        let events = self.record.len();
+        if events >= self.next_digest {
             self.record.digest(self.world.digest_from_scratch());
+            self.next_digest = events + DIGEST_EVERY.max(events / DIGEST_SHARE);
         }
         if self.limits.rebuild {
             self.world = self.world.unshared();

@@ -24,9 +24,9 @@ use super::notes::{Leaves, Refuses, Writes, Wrote};
 use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::{SyncError, is_pod_ready, pod_key};
 use crate::endpoint_utils::{
-    CLUSTER_IP_NONE, MAX_CAPACITY, PodWorkers, Queues, Subset, TRIGGER_TIME, TriggerTimeTracker,
-    find_port, labels, pod_ips, pods_of, repack_subsets, selector, should_pod_be_in_endpoints,
-    should_set_hostname, truncate_endpoints,
+    CLUSTER_IP_NONE, MAX_CAPACITY, POD_LABELS_INDEX, PodWorkers, Queues, Subset, TRIGGER_TIME,
+    TriggerTimeTracker, find_port, labels, pod_ips, pods_of, repack_subsets, selector,
+    should_pod_be_in_endpoints, should_set_hostname, truncate_endpoints,
 };
 use wavetank_components::elected::process_next_work_item;
 
@@ -79,7 +79,9 @@ struct Leftovers(Arc<Inner>);
 /// Upstream's `NewEndpointController`
 pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controller> {
     let services = cx.informers.informer_for(&SERVICES).lister();
-    let pods = cx.informers.informer_for(&PODS).lister();
+    let mut pods = cx.informers.informer_for(&PODS);
+    pods.add_indexers(&[POD_LABELS_INDEX]);
+    let pods = pods.lister();
     let endpoints = cx.informers.informer_for(&ENDPOINTS).lister();
     add_event_handlers(cx);
     Arc::new(Workers(Arc::new(Inner {

@@ -21,7 +21,8 @@ use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::SyncError;
 use crate::endpoint_utils::notes::{Reconciles, WaitsForSlices};
 use crate::endpoint_utils::{
-    EndpointSliceTracker, PodWorkers, Queues, TriggerTimeTracker, generation, pods_of, selector,
+    EndpointSliceTracker, POD_LABELS_INDEX, PodWorkers, Queues, TriggerTimeTracker, generation,
+    pods_of, selector,
 };
 use wavetank_components::elected::process_next_work_item;
 
@@ -66,7 +67,9 @@ pub(super) fn new(
     workers: u32,
     max_endpoints_per_slice: usize,
 ) -> Arc<dyn Controller> {
-    let pods = cx.informers.informer_for(&PODS).lister();
+    let mut pods = cx.informers.informer_for(&PODS);
+    pods.add_indexers(&[POD_LABELS_INDEX]);
+    let pods = pods.lister();
     let services = cx.informers.informer_for(&SERVICES).lister();
     let nodes = cx.informers.informer_for(&NODES).lister();
     let slices = cx.informers.informer_for(&ENDPOINT_SLICES).lister();
