@@ -39,4 +39,6 @@ pins! {
     fix_look_for_shutdowns: "fix-look-for-shutdowns",
     fix_statuses_name_their_version: "fix-statuses-name-their-version",
     fix_killed_pods_are_told: "fix-killed-pods-are-told",
+    fix_decide_grace_anew: "fix-decide-grace-anew",
+    fix_hard_thresholds_come_first: "fix-hard-thresholds-come-first",
 }

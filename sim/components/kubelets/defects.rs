@@ -358,6 +358,13 @@ const FIX_KILLED_PODS_ARE_TOLD: Defect = Defect::fix(
 )
 .fits_only(KUBELET);
 
+const FIX_HARD_THRESHOLDS_COME_FIRST: Defect = Defect::fix(
+    "fix-hard-thresholds-come-first",
+    "FINDINGS.md, 83; `thresholdsMetGracePeriod` goes through a map, and `byEvictionPriority` tells no two thresholds of memory apart",
+    "where a hard and a soft threshold are met a kubelet goes by the hard one",
+)
+.fits_only(KUBELET);
+
 defects! {
     /// Of kubelets and their runtimes.
     pub enum KubeletDefect in "kubelets" {
@@ -405,6 +412,7 @@ defects! {
         FixLookForShutdowns = FIX_LOOK_FOR_SHUTDOWNS,
         FixKilledPodsAreTold = FIX_KILLED_PODS_ARE_TOLD,
         FixStatusesNameTheirVersion = FIX_STATUSES_NAME_THEIR_VERSION,
+        FixHardThresholdsComeFirst = FIX_HARD_THRESHOLDS_COME_FIRST,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
         FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
     }

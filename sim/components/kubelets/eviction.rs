@@ -14,7 +14,7 @@ use wavetank_engine::{Cell, Instant, Name, Outcome, Rx, Task};
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
-use crate::notes::{KillsPod, PressureEnds, SeesPressure};
+use crate::notes::{Evicts, KillsPod, PressureEnds, SeesPressure};
 use crate::pod::{self, is_critical_pod};
 use crate::runtime::cri::{Answer, Ask, Stats};
 use crate::workers::{StatusAfter, kill_pod_now, should_pod_be_finished, timeout_of_kill};
@@ -29,7 +29,7 @@ const MONITORING_PERIOD: Duration = Duration::from_secs(10);
 const POD_CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 const POD_CLEANUP_POLL_FREQ: Duration = Duration::from_secs(1);
 /// `immediateEvictionGracePeriodSeconds`
-const IMMEDIATE_EVICTION_GRACE_PERIOD_SECONDS: i64 = 1;
+pub(crate) const IMMEDIATE_EVICTION_GRACE_PERIOD_SECONDS: i64 = 1;
 /// `Reason`
 pub(crate) const REASON: &str = "Evicted";
 
@@ -73,7 +73,7 @@ impl Kubelet {
         let ends = KubeletDefect::PressureEndsAtOnce;
         let holds_on = !(is_under_memory_pressure(rx) && self.defects.has(ends));
         let was_pressed = is_under_memory_pressure(rx);
-        let (observed, is_pressed, mut met) = rx.update_at(&STATE, |own, now| {
+        let (observed, is_pressed, met) = rx.update_at(&STATE, |own, now| {
             let observed = thresholds::observe(own, &config, stats.available, now, holds_on);
             (observed, own.is_pressed, own.met.clone())
         });
@@ -84,9 +84,7 @@ impl Kubelet {
             rx.note(PressureEnds);
         }
         set_pressures(rx, [is_pressed, false, false]);
-        // Those of memory come first, and there are no others: the first one is that which is to be reclaimed.
-        met.sort_by_key(|own| own.grace_period_seconds);
-        let threshold = *met.first()?;
+        let threshold = self.threshold_to_reclaim(rx, met).await?;
         // `reclaimNodeLevelResources`: nothing of a node gives memory back.
         let ranked = rank_memory_pressure(active_pods, &stats);
         for pod in ranked {
@@ -99,18 +97,46 @@ impl Kubelet {
                 }
             };
             let message = eviction_message(&pod, threshold, &stats);
-            if self.evict_pod(rx, &pod, grace, message.into()).await {
+            let available = stats.available;
+            if self.evict_pod(rx, &pod, grace, available, message).await {
                 return Some(pod);
             }
         }
         None
     }
 
+    /// Which of those whose grace periods are over is acted upon: `getReclaimableThreshold` takes the first. Go's map has no order,
+    /// and to `byEvictionPriority` each of two thresholds of memory comes before the other.
+    async fn threshold_to_reclaim(&self, rx: Rx, met: Vec<Threshold>) -> Option<Threshold> {
+        let hard = met.iter().position(|own| own.is_hard());
+        let fix = KubeletDefect::FixHardThresholdsComeFirst;
+        let at = match hard {
+            Some(hard) if met.len() > 1 && !self.defects.has(fix) => {
+                let drawn = rx.choose(met.len() as u64).await as usize;
+                (hard + drawn) % met.len()
+            }
+            hard => hard.unwrap_or(0),
+        };
+        met.get(at).copied()
+    }
+
     /// `evictPod`: was it tried?
-    async fn evict_pod(&self, rx: Rx, pod: &Object, grace: i64, message: Arc<str>) -> bool {
+    async fn evict_pod(
+        &self,
+        rx: Rx,
+        pod: &Object,
+        grace: i64,
+        available: i64,
+        message: String,
+    ) -> bool {
         if is_critical_pod(pod) && !self.defects.has(KubeletDefect::CriticalPodsAreEvicted) {
             return false;
         }
+        rx.note(Evicts {
+            pod: pod::pod_ref(pod),
+            available,
+            grace,
+        });
         rx.note(KillsPod {
             pod: pod::pod_ref(pod),
             reason: REASON,
@@ -119,7 +145,7 @@ impl Kubelet {
         });
         let status = StatusAfter {
             reason: REASON,
-            message,
+            message: message.into(),
             fails_what_succeeded: true,
             has_phase: true,
             has_condition: true,

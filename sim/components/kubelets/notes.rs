@@ -172,6 +172,17 @@ pub struct KillsPod {
     pub seconds: i64,
 }
 
+/// A kubelet evicts a pod.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Evicts {
+    /// The pod.
+    pub pod: PodRef,
+    /// How much memory it has seen to be left, in Mi.
+    pub available: i64,
+    /// How many seconds the pod has to end.
+    pub grace: i64,
+}
+
 /// A kubelet sees that its node runs out of memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SeesPressure;
@@ -309,6 +320,18 @@ fn describe_removal(note: &Note) -> Option<Description> {
 }
 
 fn describe_shutdown(note: &Note) -> Option<Description> {
+    if let Some(Evicts {
+        pod,
+        available,
+        grace,
+    }) = note.body.get()
+    {
+        let text = format!(
+            "evicts the pod {}, which has {grace} s: {available}Mi of memory are left",
+            pod.name
+        );
+        return told(text, pod);
+    }
     if let Some(KillsPod { pod, reason, .. }) = note.body.get() {
         return told(format!("kills the pod {}: {reason}", pod.name), pod);
     }

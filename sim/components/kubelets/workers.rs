@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_client::wait::{JITTER, jitter};
-use wavetank_engine::{Cell, Channel, Cx, Name, Outcome, Payload, Rx, Task, Timer};
+use wavetank_engine::{Cell, Channel, Cx, Name, Outcome, Payload, ProcId, Rx, Task, Timer, World};
 use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
@@ -64,6 +64,12 @@ fn has<T: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
 /// Is there a worker of this pod, or was there one that is remembered?
 pub(crate) fn is_known(rx: Rx, uid: &str) -> bool {
     has(rx, |own| own.statuses.contains_key(uid))
+}
+
+/// Does a worker of this kubelet have this pod, which has not ended?
+pub(crate) fn works_on(world: &World, kubelet: ProcId, uid: &str) -> bool {
+    let all = world.cell(kubelet, &WORKERS).statuses;
+    all.get(uid).is_some_and(|own| !own.terminated)
 }
 
 /// `IsPodKnownTerminated`

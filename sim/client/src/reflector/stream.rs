@@ -59,7 +59,8 @@ pub(crate) const EXPIRED_GOES_UNNOTICED: Defect = Defect::known(
 pub(crate) const WATCH_LIST_WITHOUT_END: Defect = Defect::open(
     "watch-list-without-end",
     "k/k#140890 (not fixed)",
-    "a watch-list that the server closes before its end is asked for again, at once and for ever. Off: the reflector lists instead",
+    "a watch-list that the server closes before its end is asked for again, at once and for ever. Off: the reflector lists instead, \
+     and asks for what is there now, as with the watch-list",
 )
 .fits_only(gates::WATCH_LIST_CLIENT);
 
@@ -200,12 +201,14 @@ impl Reflector {
         }
     }
 
-    /// Where a round goes on after a watch-list that was closed before its end.
+    /// Where a round goes on after a watch-list that was closed before its end. (Our proposal, a list, is not answered by a cache
+    /// that lags: whoever begins with it would go back in time.)
     pub(super) fn without_end(&self) -> Place {
-        match self.own.defects.has(InformerDefect::WatchListWithoutEnd) {
-            true => Place::WatchList,
-            false => Place::List,
+        if self.own.defects.has(InformerDefect::WatchListWithoutEnd) {
+            return Place::WatchList;
         }
+        self.with(|informer| informer.reflector.unavailable = true);
+        Place::List
     }
 
     /// It ended with an ERROR.

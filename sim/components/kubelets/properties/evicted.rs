@@ -10,9 +10,9 @@ use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 use super::safe::spec_of;
 use super::{EVICT, is, tells};
 use crate::component::EVICTIONS;
-use crate::eviction::REASON;
+use crate::eviction::{IMMEDIATE_EVICTION_GRACE_PERIOD_SECONDS, REASON};
 use crate::kubelet::Kubelet;
-use crate::notes::{KillsPod, PressureEnds, Rejects, SeesPressure, Terminated};
+use crate::notes::{Evicts, KillsPod, PressureEnds, Rejects, SeesPressure, Terminated};
 use crate::pod::is_critical_pod;
 use crate::runtime::cri::{PodRef, Uid};
 
@@ -30,6 +30,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "no kubelet evicts a pod before the one that it has evicted before has stopped, or was waited for",
             EVICTIONS,
             |_| Box::new(OneByOne::default()),
+        )
+        .tested_by(&EVICT),
+        PropertyInfo::new(
+            "hard-thresholds-kill-at-once",
+            "no kubelet gives a pod a grace period that it evicts while its node has less memory than the hard threshold says",
+            EVICTIONS,
+            |_| Box::new(always("hard-thresholds-kill-at-once", hard_ones_kill)),
         )
         .tested_by(&EVICT),
         PropertyInfo::new(
@@ -84,6 +91,27 @@ fn critical_stay(world: &World, note: &Note) -> Check {
         true => {
             let name = &own.name;
             let message = format!("the pod {name} is critical, and has to go for its node");
+            violated("pod", name, message)
+        }
+    }
+}
+
+fn hard_ones_kill(world: &World, note: &Note) -> Check {
+    let evicted = note.body.get::<Evicts>();
+    let (Some(own), Some(kubelet)) = (evicted, world.process::<Kubelet>(note.process)) else {
+        return Check::Idle;
+    };
+    let hard = kubelet.eviction.hard.map(|own| own.value);
+    if hard.is_none_or(|hard| hard <= own.available) {
+        return Check::Idle;
+    }
+    match own.grace <= IMMEDIATE_EVICTION_GRACE_PERIOD_SECONDS {
+        true => Check::Held,
+        false => {
+            let (name, grace, available) = (&own.pod.name, own.grace, own.available);
+            let message = format!(
+                "the pod {name} has {grace} s to end, and {available}Mi of memory are left"
+            );
             violated("pod", name, message)
         }
     }

@@ -22,12 +22,14 @@ use crate::notes::{
 use crate::pod::{self, is_pod_phase_terminal, phase};
 use crate::runtime::ContainerRuntime;
 use crate::runtime::cri::{PodRef, Uid};
+use crate::workers;
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     let mut all = vec![
         PropertyInfo::new(
             "pods-do-not-start-in-shutdowns",
-            "no kubelet that has heard that its machine is about to go off starts a pod that has come since",
+            "no kubelet that has heard that its machine is about to go off starts a pod that has come since, unless it was at work on \
+             it",
             SHUTDOWNS,
             |_| Box::new(Begun::default()),
         )
@@ -184,7 +186,10 @@ impl Property for Begun {
                 false => drop(self.0.remove(&note.process)),
             }
         }
-        if let Some(ManifestChanges { pod: Some(pod), .. }) = note.body.get() {
+        // A file may come back while what it meant before is still being stopped.
+        if let Some(ManifestChanges { pod: Some(pod), .. }) = note.body.get()
+            && !workers::works_on(world, note.process, &pod.uid)
+        {
             self.comes(&pod.uid);
         }
         for (before, now) in changed(note) {

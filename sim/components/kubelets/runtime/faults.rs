@@ -1,4 +1,4 @@
-//! What goes wrong on a node: containers end, are not well or are removed, and the node starts anew.
+//! What goes wrong on a node: containers end, are not well or are removed.
 
 use super::serve::end;
 use super::*;
@@ -70,16 +70,4 @@ pub(super) fn end_all(rx: Rx) {
             code: NODE_WENT_DOWN,
         });
     }
-}
-
-/// The node starts anew, and so does its kubelet.
-pub(super) async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
-    if !machine::is_on(rx) {
-        return Outcome::Done;
-    }
-    end_all(rx);
-    rx.note(Rebooted);
-    rx.broadcast(CHANGED);
-    let _ = rx.call(&CRI, kubelet, Payload::new(Power::Reboot)).await;
-    Outcome::Done
 }

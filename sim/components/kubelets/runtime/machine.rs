@@ -8,12 +8,13 @@ use wavetank_engine::{Caller, Cell, Condition, Name, Outcome, Payload, ProcId, R
 use super::ContainerRuntime;
 use super::cri::{Answer, CRI};
 use crate::kubelet::Power;
-use crate::notes::{ComesUp, GoesOff, ShutdownComes};
+use crate::notes::{ComesUp, GoesOff, Rebooted, ShutdownComes};
 
 pub(super) const SHUT_DOWN: Name = Name::new("shut-down-node");
 /// Nobody delays it any more.
 pub(super) const GO_OFF: Name = Name::new("node-goes-off");
 pub(super) const STAY_OFF: Name = Name::new("node-is-off");
+pub(super) const START_ANEW: Name = Name::new("node-starts-anew");
 pub(super) const RELOAD: Name = Name::new("reload-logind-conf");
 /// A lock was released.
 const RELEASED: Condition = Condition::new("inhibitor-was-released", 0);
@@ -39,6 +40,8 @@ pub(super) enum State {
     /// Who holds a lock may delay that.
     IsAboutToGoOff,
     Off,
+    /// It is down for no time that would count.
+    StartsAnew,
 }
 
 /// A machine.
@@ -66,7 +69,9 @@ fn machine<T: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
 }
 
 pub(super) fn is_off(rx: Rx) -> bool {
-    machine(rx, |own| own.state == State::Off)
+    machine(rx, |own| {
+        matches!(own.state, State::Off | State::StartsAnew)
+    })
 }
 
 pub(super) fn is_on(rx: Rx) -> bool {
@@ -162,11 +167,24 @@ pub(super) async fn goes_off(rx: Rx) -> Outcome {
     Outcome::Done
 }
 
-/// All that runs ends.
 fn go_off(rx: Rx) {
-    machine(rx, |own| own.state = State::Off);
-    super::faults::end_all(rx);
+    goes_down(rx, State::Off);
     rx.note(GoesOff);
+}
+
+/// Nobody looks for that.
+pub(super) async fn reboot(rx: Rx) -> Outcome {
+    if is_on(rx) {
+        goes_down(rx, State::StartsAnew);
+        rx.note(Rebooted);
+    }
+    Outcome::Done
+}
+
+/// All that runs ends, and what this process is about ends with it: nothing that somebody has asked for comes after that.
+fn goes_down(rx: Rx, state: State) {
+    machine(rx, |own| own.state = state);
+    super::faults::end_all(rx);
     rx.restart();
 }
 
@@ -188,11 +206,19 @@ pub(super) async fn stay_off(rx: Rx, kubelet: ProcId) -> Outcome {
     Outcome::Done
 }
 
+/// It is on again once its kubelet has started anew.
+pub(super) async fn start_anew(rx: Rx, kubelet: ProcId) -> Outcome {
+    tell_kubelet(rx, kubelet, Power::Reboot).await;
+    machine(rx, |own| own.state = State::On);
+    Outcome::Done
+}
+
 /// What a machine does that begins a life of this process: if it was about to go off nobody delays that any more.
 pub(super) fn begins(own: &Machine) -> Option<Task> {
     match own.state {
         State::On => None,
         State::IsAboutToGoOff => Some(Task::new(GO_OFF, ())),
         State::Off => Some(Task::new(STAY_OFF, ())),
+        State::StartsAnew => Some(Task::new(START_ANEW, ())),
     }
 }

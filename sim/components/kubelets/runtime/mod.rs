@@ -19,10 +19,9 @@ use wavetank_engine::{
 use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
-use crate::kubelet::Power;
-use crate::notes::{Exits, MakesSandbox, Prunes, Rebooted, Starts};
-use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
-use faults::{be_unwell, drawn, fail, prune, reboot};
+use crate::notes::{Exits, MakesSandbox, Prunes, Starts};
+use cri::{Answer, Ask, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
+use faults::{be_unwell, drawn, fail, prune};
 use machine::Machine;
 use serve::{run_out, serve, terminate};
 
@@ -377,6 +376,9 @@ impl Process for ContainerRuntime {
         if kind == machine::STAY_OFF {
             return Box::pin(machine::stay_off(rx, self.kubelet));
         }
+        if kind == machine::START_ANEW {
+            return Box::pin(machine::start_anew(rx, self.kubelet));
+        }
         if kind == machine::RELOAD {
             return Box::pin(machine::reload(rx));
         }
@@ -389,6 +391,6 @@ impl Process for ContainerRuntime {
         if kind == PRUNE {
             return Box::pin(prune(rx));
         }
-        Box::pin(reboot(rx, self.kubelet))
+        Box::pin(machine::reboot(rx))
     }
 }
