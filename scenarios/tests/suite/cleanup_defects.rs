@@ -12,5 +12,6 @@ pins! {
     owned_items_are_requeued: "owned-items-are-requeued",
     content_errors_are_ignored: "content-errors-are-ignored",
     remaining_content_is_ignored: "remaining-content-is-ignored",
+    fix_pods_hold_others: "fix-pods-hold-others",
     remaining_content_is_forgotten: "remaining-content-is-forgotten",
 }

@@ -83,6 +83,7 @@ impl QuotaAdmission {
             subresource: match registry.part {
                 Part::Whole => "",
                 Part::Status => "status",
+                Part::Resize => "resize",
                 _ => "other",
             },
             operation: match old {

@@ -8,6 +8,7 @@
 mod calls;
 pub mod catches_up;
 mod had;
+mod keys;
 pub mod leases;
 pub mod members;
 mod replay;
@@ -63,6 +64,7 @@ pub enum Name {
     StrictlySerializable,
     RevisionsNeverGoBack,
     MembersAgree,
+    KeysCountTheirChanges,
     LeaseLives,
     LeaseEnds,
     PromotionKeepsDeadline,
@@ -95,7 +97,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 29] = [
+    pub const TABLE: [Info; 30] = [
         Info {
             monitor: Name::WatchOrdered,
             name: "watch-ordered",
@@ -178,6 +180,12 @@ impl Name {
             monitor: Name::MembersAgree,
             name: "members-agree",
             about: "members that have applied the same entries have the same content",
+            sometimes: false,
+        },
+        Info {
+            monitor: Name::KeysCountTheirChanges,
+            name: "keys-count-their-changes",
+            about: "a key that is changed keeps the revision that created it, and counts its version on by one",
             sometimes: false,
         },
         Info {
@@ -302,6 +310,7 @@ impl Name {
             }
             Name::RevisionsNeverGoBack => Box::new(members::RevisionsNeverGoBack::default()),
             Name::MembersAgree => Box::new(members::MembersAgree::<V>::default()),
+            Name::KeysCountTheirChanges => Box::new(keys::keys_count_their_changes::<V>()),
             Name::LeaseLives => Box::new(leases::LeaseLives::<V>::new(CLOCK_TOLERANCE)),
             Name::LeaseEnds => Box::new(leases::LeaseEnds::<V>::new(LEASES_SETTLE)),
             Name::PromotionKeepsDeadline => {

@@ -69,11 +69,7 @@ impl Definitions {
                 .await;
             Made::Stored(marked.map_err(|error| registry.refusal(error, "update", name))?)
         };
-        Ok(Deletion {
-            made,
-            deleted: false,
-            late: false,
-        })
+        Ok(Deletion::pending(made))
     }
 }
 

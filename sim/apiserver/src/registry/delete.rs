@@ -49,6 +49,26 @@ pub struct Deletion {
     pub late: bool,
 }
 
+impl Deletion {
+    /// The object is on its way.
+    pub(crate) fn pending(made: Made) -> Deletion {
+        Deletion {
+            made,
+            deleted: false,
+            late: false,
+        }
+    }
+
+    /// It is gone.
+    fn done(made: Made, late: bool) -> Deletion {
+        Deletion {
+            made,
+            deleted: true,
+            late,
+        }
+    }
+}
+
 impl Registry {
     /// `Delete`.
     ///
@@ -67,11 +87,7 @@ impl Registry {
         let asked = options.clone();
         let before = self.before_delete(&self.context(rx), &mut object, &mut options)?;
         if let Before::Pending = before {
-            return Ok(Deletion {
-                made: self.finalize_delete(Made::Stored(found), false),
-                deleted: false,
-                late: false,
-            });
+            return Ok(Deletion::pending(self.finalize_delete(Made::Stored(found))));
         }
         let graceful = matches!(before, Before::Graceful(_));
         let has_finalizers = !finalizers(&object).is_empty();
@@ -92,20 +108,10 @@ impl Registry {
                 .await?;
             if let Some(out) = &updated.out {
                 if !updated.delete_now {
-                    let made = out.clone();
-                    return Ok(Deletion {
-                        made,
-                        deleted: false,
-                        late: false,
-                    });
+                    return Ok(Deletion::pending(out.clone()));
                 }
                 if self.dry_run {
-                    let made = out.clone();
-                    return Ok(Deletion {
-                        made,
-                        deleted: true,
-                        late: false,
-                    });
+                    return Ok(Deletion::done(out.clone(), false));
                 }
                 if let (Made::Stored(stored), true) =
                     (out, preconditions.resource_version.is_some())
@@ -116,21 +122,9 @@ impl Registry {
             }
             last_existing = updated.last_existing;
         }
-        let deleted = if self.dry_run {
-            let found = self.storage.get(rx, key.clone(), 0).await;
-            found.and_then(|found| {
-                preconditions
-                    .check_dry_run(&key, Some(&found))
-                    .map(|()| found)
-            })
-        } else {
-            let takes_another = DeletionDefect::MadeAnewIsDeletedAtOnce;
-            let may_go = |stored: &Stored| {
-                stored.object.uid() == found.object.uid()
-                    || self.storage.defects.deletion.has(takes_another)
-            };
-            self.delete_stored(rx, key, &preconditions, may_go).await
-        };
+        let deleted = self
+            .delete_judged(rx, key, &preconditions, &found.object)
+            .await;
         let mut late = false;
         let gone = match deleted {
             Ok(gone) => Made::Stored(gone),
@@ -148,11 +142,27 @@ impl Registry {
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
         self.after_delete(rx, &gone, Gone::Deleted, late).await;
-        Ok(Deletion {
-            made: self.finalize_delete(gone, true),
-            deleted: true,
-            late,
-        })
+        Ok(Deletion::done(self.finalize_delete(gone), late))
+    }
+
+    /// Deletes the object that was judged, and none that was made anew in its place.
+    async fn delete_judged(
+        &self,
+        rx: Rx,
+        key: Key,
+        preconditions: &Preconditions,
+        judged: &Object,
+    ) -> Result<Stored, StoreError> {
+        if self.dry_run {
+            let found = self.storage.get(rx, key.clone(), 0).await?;
+            preconditions.check_dry_run(&key, Some(&found))?;
+            return Ok(found);
+        }
+        let takes_another = DeletionDefect::MadeAnewIsDeletedAtOnce;
+        let may_go = |stored: &Stored| {
+            stored.object.uid() == judged.uid() || self.storage.defects.deletion.has(takes_another)
+        };
+        self.delete_stored(rx, key, preconditions, may_go).await
     }
 
     /// Deletes what is stored, if it may go. Whoever has a cache begins with its object, and reads the stored one only if that is
@@ -220,7 +230,7 @@ impl Registry {
     }
 
     /// `finalizeDelete`: kinds that return the deleted object do, others a Status.
-    fn finalize_delete(&self, made: Made, _gone: bool) -> Made {
+    fn finalize_delete(&self, made: Made) -> Made {
         if self.resource.strategy.returns_deleted_object() {
             return self.decorate_made(made);
         }
@@ -415,7 +425,7 @@ impl Registry {
             let (next, wanted) = match next {
                 Ok(Marked::AlreadyDeleting) => {
                     return Ok(ForDeletion {
-                        out: Some(self.finalize_delete(Made::Stored(found.clone()), false)),
+                        out: Some(self.finalize_delete(Made::Stored(found.clone()))),
                         delete_now: false,
                         last_existing: None,
                     });

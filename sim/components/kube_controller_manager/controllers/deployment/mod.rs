@@ -7,6 +7,7 @@ mod defects;
 mod describe;
 mod events;
 mod notes;
+mod paused;
 mod properties;
 mod rolling;
 mod scale;

@@ -12,6 +12,7 @@ use wavetank_etcd::Keys;
 use super::NEEDED;
 use super::controller::CONTROLLER;
 use super::notes::{Scales, SyncsDeployment};
+use super::paused;
 use super::util::{
     deployment_complete, find_new_replica_set, find_old_replica_sets, name, of_status,
     spec_replicas,
@@ -28,7 +29,7 @@ use wavetank_components::view::ClusterView;
 pub(super) const ROLLS_OUT_WITHIN: Duration = Duration::from_secs(180);
 
 /// Somebody has to use Deployments, and to run their pods.
-const USED: [Entry; 4] = [
+pub(super) const USED: [Entry; 4] = [
     Entry::new("topology", "deployment-users", "2"),
     Entry::new("workload", "use-deployments", "{every: 5s}"),
     Entry::new("topology", "pod-runners", "1"),
@@ -37,7 +38,7 @@ const USED: [Entry; 4] = [
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     let users = |spec: &Spec| spec.count(super::USERS) > 0;
-    vec![
+    let mut all = vec![
         PropertyInfo::new(
             "cleaned-up-sets-are-empty",
             "no ReplicaSet of a Deployment that stays is deleted while it asks for pods or has some",
@@ -70,7 +71,9 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             |_| Box::new(set_was_scaled()),
         )
         .fits(users),
-    ]
+    ];
+    all.extend(paused::all());
+    all
 }
 
 fn cleaned_up_sets_are_empty(world: &World, note: &Note) -> Check {

@@ -71,15 +71,17 @@ pub(super) fn age(set: &Json) -> (Option<Stamp>, String) {
 
 /// `EqualIgnoreHash`
 pub(super) fn equal_ignore_hash(first: &Json, second: &Json) -> bool {
-    let bare = |template: &Json| {
-        let mut bare = template.clone();
-        json::remove(&mut bare, &["metadata", "labels", UNIQUE_LABEL]);
-        if let Some(metadata) = bare.get_mut("metadata").and_then(Json::as_object_mut) {
-            metadata.retain(|_, own| !own.is_null());
-        }
-        bare
-    };
-    bare(first) == bare(second)
+    without_hash(first) == without_hash(second)
+}
+
+/// A template, whichever set it is of.
+pub(super) fn without_hash(template: &Json) -> Json {
+    let mut bare = template.clone();
+    json::remove(&mut bare, &["metadata", "labels", UNIQUE_LABEL]);
+    if let Some(metadata) = bare.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.retain(|_, own| !own.is_null());
+    }
+    bare
 }
 
 fn template(object: &Json) -> &Json {

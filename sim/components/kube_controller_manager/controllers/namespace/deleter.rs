@@ -14,7 +14,7 @@ use wavetank_version::Set;
 
 use super::conditions::NamespaceConditionUpdater;
 use super::defects::NamespaceDefect;
-use super::notes::{Empties, Finalizes, Remaining};
+use super::notes::{DeletesOthers, Empties, Finalizes, Remaining};
 use crate::controller_utils::discovery::{Mapping, server_preferred_resources};
 use crate::gates;
 
@@ -379,6 +379,7 @@ impl NamespacedResourcesDeleter {
             let content =
                 self.delete_all_content_for_group_version_resource(rx, mapping, namespace);
             let (left, error) = content.await;
+            let failed = error.is_some();
             if let Some(error) = error {
                 conditions.process_delete_content_err(&error);
                 if !self.defects.has(NamespaceDefect::ErrorsAreIgnored) {
@@ -387,9 +388,14 @@ impl NamespacedResourcesDeleter {
             }
             estimate = estimate.max(left.finalizer_estimate_seconds);
             totals.add(mapping, &left);
-            if is_ordered && is_pods(mapping) && left.num_remaining > 0 {
-                self.update_conditions(rx, namespace, conditions).await;
-                return finish(estimate, &errors);
+            if is_ordered && is_pods(mapping) {
+                let holds = NamespaceDefect::FixPodsHoldOthers;
+                if left.num_remaining > 0 || failed && self.defects.has(holds) {
+                    self.update_conditions(rx, namespace, conditions).await;
+                    return finish(estimate, &errors);
+                }
+                let namespace = namespace.object.name().into();
+                rx.note(DeletesOthers { namespace });
             }
         }
         rx.note(Empties {

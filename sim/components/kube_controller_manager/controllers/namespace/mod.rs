@@ -8,6 +8,7 @@ mod defects;
 mod deleter;
 mod describe;
 mod notes;
+mod ordered;
 mod properties;
 mod users;
 

@@ -26,6 +26,12 @@ pub(super) struct Empties {
     pub remaining: Remaining,
 }
 
+/// Its pods are gone, or are to be: it goes on to all else in a namespace.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct DeletesOthers {
+    pub namespace: Arc<str>,
+}
+
 /// It finds that nothing is left, and is about to let a namespace go.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Finalizes {

@@ -13,6 +13,7 @@ use wavetank_engine::{Check, Class, Note, Property, Reached, Stable, World};
 use wavetank_etcd::{Change, Keys};
 
 use super::notes::Finalizes;
+use super::ordered;
 use super::{CONTROLLER, NEEDED, USERS};
 use crate::somebody_runs;
 use wavetank_components::changes::all_changes;
@@ -22,14 +23,14 @@ use wavetank_components::view::ClusterView;
 /// What failed is tried again after 60 s at most; a grace period, and the estimate of a pod, come on top.
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(60 + 5 + 30 + 60);
 
-const USED: [Entry; 2] = [
+pub(super) const USED: [Entry; 2] = [
     Entry::new("topology", USERS, "2"),
     Entry::new("workload", "use-namespaces", "{every: 2s}"),
 ];
 
 pub(super) fn all() -> Vec<PropertyInfo> {
     let users = |spec: &Spec| spec.count(USERS) > 0;
-    vec![
+    let mut all = vec![
         PropertyInfo::new(
             "namespace-takes-its-content",
             "a namespace goes after all that was in it when its deletion began",
@@ -57,11 +58,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             })
         })
         .fits(users),
-    ]
+    ];
+    all.extend(ordered::all());
+    all
 }
 
 /// The name of the namespace that a change is of.
-fn namespace_of(change: &Change<Object>) -> Option<&str> {
+pub(super) fn namespace_of(change: &Change<Object>) -> Option<&str> {
     change
         .key
         .strip_prefix(NAMESPACES.registry)?
