@@ -38,6 +38,34 @@ fn template(object: &Json) -> Arc<str> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct PausedMakeNone(BTreeMap<Arc<str>, BTreeSet<Arc<str>>>);
 
+impl PausedMakeNone {
+    /// A Deployment is written.
+    fn learns(&mut self, deployment: &Json) {
+        let uid = json::text(deployment, &["metadata", "uid"]);
+        let known = self.0.entry(uid.into()).or_default();
+        if json::at(deployment, &["spec", "paused"]) != Some(&Json::Bool(true)) {
+            known.insert(template(deployment));
+        }
+    }
+
+    /// A ReplicaSet is made.
+    fn judges(&self, set: &Json) -> Check {
+        let Some(owner) = get_controller_of(set) else {
+            return Check::Idle;
+        };
+        let known = self.0.get(json::text(owner, &["uid"]));
+        match known.map(|known| known.contains(&template(set))) {
+            None => Check::Idle,
+            Some(true) => Check::Held,
+            Some(false) => {
+                let (set, of) = (name(set), json::text(owner, &["name"]));
+                let message = format!("the ReplicaSet {set} is made, and {of} is paused");
+                violated("set", set, message)
+            }
+        }
+    }
+}
+
 impl Property for PausedMakeNone {
     fn name(&self) -> &'static str {
         "paused-deployments-make-no-sets"
@@ -45,30 +73,19 @@ impl Property for PausedMakeNone {
 
     fn note(&mut self, _: &World, note: &Note) -> Check {
         for change in changes(note, &DEPLOYMENTS) {
-            let Some(now) = &change.now else {
-                continue;
-            };
-            let known = self.0.entry(now.value.uid().into()).or_default();
-            if json::at(now.value.json(), &["spec", "paused"]) != Some(&Json::Bool(true)) {
-                known.insert(template(now.value.json()));
+            if let Some(now) = &change.now {
+                self.learns(now.value.json());
             }
         }
         let mut checked = Check::Idle;
         for change in changes(note, &REPLICA_SETS).filter(|change| change.before.is_none()) {
-            let set = change.now.as_ref().map(|now| now.value.json());
-            let owner = set.and_then(get_controller_of);
-            let (Some(set), Some(owner)) = (set, owner) else {
+            let Some(set) = &change.now else {
                 continue;
             };
-            let Some(known) = self.0.get(json::text(owner, &["uid"])) else {
-                continue;
-            };
-            if !known.contains(&template(set)) {
-                let (set, of) = (name(set), json::text(owner, &["name"]));
-                let message = format!("the ReplicaSet {set} is made, and {of} is paused");
-                return violated("set", set, message);
+            match self.judges(set.value.json()) {
+                Check::Idle => {}
+                judged => checked = judged,
             }
-            checked = Check::Held;
         }
         checked
     }
@@ -77,5 +94,39 @@ impl Property for PausedMakeNone {
         let deployments = changes(note, &DEPLOYMENTS).next().is_some();
         let concerned = deployments || changes(note, &REPLICA_SETS).next().is_some();
         (!concerned).then_some(Check::Idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn template(image: &str) -> Json {
+        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"image": image}]}})
+    }
+
+    fn deployment(image: &str, paused: bool) -> Json {
+        let spec = json!({"paused": paused, "template": template(image)});
+        json!({"metadata": {"uid": "u1"}, "spec": spec})
+    }
+
+    fn set(image: &str) -> Json {
+        let owner = json!({"controller": true, "uid": "u1", "name": "web"});
+        let mut template = template(image);
+        template["metadata"]["labels"]["pod-template-hash"] = "5c9".into();
+        json!({"metadata": {"name": "web-5c9", "ownerReferences": [owner]}, "spec": {"template": template}})
+    }
+
+    #[test]
+    fn only_a_set_of_what_was_not_paused_may_be_made() {
+        let mut own = PausedMakeNone::default();
+        assert_eq!(own.judges(&set("image:1")), Check::Idle, "nothing is known");
+        own.learns(&deployment("image:1", false));
+        own.learns(&deployment("image:2", true));
+        assert_eq!(own.judges(&set("image:1")), Check::Held);
+        assert!(matches!(own.judges(&set("image:2")), Check::Violated(_)));
+        own.learns(&deployment("image:2", false));
+        assert_eq!(own.judges(&set("image:2")), Check::Held);
     }
 }
