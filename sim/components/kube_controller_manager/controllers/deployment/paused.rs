@@ -84,7 +84,8 @@ impl Property for PausedMakeNone {
             };
             match self.judges(set.value.json()) {
                 Check::Idle => {}
-                judged => checked = judged,
+                Check::Held => checked = Check::Held,
+                violated => return violated,
             }
         }
         checked
