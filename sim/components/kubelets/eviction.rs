@@ -112,6 +112,7 @@ impl Kubelet {
         let fix = KubeletDefect::FixHardThresholdsComeFirst;
         let at = match hard {
             Some(hard) if met.len() > 1 && !self.defects.has(fix) => {
+                // The first choice is the hard one, as with the fix.
                 let drawn = rx.choose(met.len() as u64).await as usize;
                 (hard + drawn) % met.len()
             }

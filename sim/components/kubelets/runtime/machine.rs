@@ -172,7 +172,7 @@ fn go_off(rx: Rx) {
     rx.note(GoesOff);
 }
 
-/// Nobody looks for that.
+/// The machine starts anew, and tells nobody before.
 pub(super) async fn reboot(rx: Rx) -> Outcome {
     if is_on(rx) {
         goes_down(rx, State::StartsAnew);
