@@ -24,11 +24,12 @@ def write_kubeconfig(path, port):
 class Rule:
     """Requests of this method whose path holds this text. `before` and `after` are called when one comes, and when its
     answer is there; they may wait. If `lose` is set the answer is not passed on, if `refuse` is set the request is not: it
-    is answered with 503, or as `answer` says: with a code and an object."""
+    is answered with 503, or as `answer` says: with a code and an object. `late` is an Event: the connection breaks at once, and the
+    request is passed on when it is set."""
 
-    def __init__(self, method, text, before=None, after=None, lose=False, refuse=False, answer=None, times=1):
+    def __init__(self, method, text, before=None, after=None, lose=False, refuse=False, answer=None, late=None, times=1):
         self.method, self.text, self.before, self.after = method, text, before, after
-        self.lose, self.refuse, self.answer, self.times = lose, refuse, answer, times
+        self.lose, self.refuse, self.answer, self.late, self.times = lose, refuse, answer, late, times
 
 
 class Proxy:
@@ -95,9 +96,14 @@ class Proxy:
                 return
         connection = http.client.HTTPSConnection('127.0.0.1', self.server.port, context=UNVERIFIED, timeout=600)
         skipped = ('host', 'content-length', 'connection', 'accept-encoding')
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in skipped}
         # Bodies that a script can read.
-        connection.request(request.command, request.path, body or None, headers)
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in skipped}
+        asked = (request.command, request.path, body or None, headers)
+        if rule and rule.late:
+            threading.Thread(target=self.pass_on_late, args=(rule.late, connection, asked), daemon=True).start()
+            request.close_connection = True
+            return
+        connection.request(*asked)
         answer = connection.getresponse()
         watch = 'watch=' in request.path
         text = None if watch else answer.read()
@@ -115,6 +121,12 @@ class Proxy:
         except OSError:
             request.close_connection = True
         connection.close()
+
+    @staticmethod
+    def pass_on_late(event, connection, asked):
+        event.wait()
+        connection.request(*asked)
+        connection.getresponse().read()
 
     def answer_alone(self, request, code, body):
         text = json.dumps(body).encode()

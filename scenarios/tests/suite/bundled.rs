@@ -26,6 +26,7 @@ wavetank::seeds!(crd_storm_v1_36, fixed("crd-storm", "v1.36"), 0..12);
 wavetank::seeds!(etcd_storm_v3_4_23, fixed("etcd-storm", "v3.4.23"), 0..4);
 wavetank::seeds!(etcd_storm_v3_5_21, fixed("etcd-storm", "v3.5.21"), 0..4);
 wavetank::seeds!(etcd_storm_v3_6_13, fixed("etcd-storm", "v3.6.13"), 0..4);
+wavetank::seeds!(job_storm_v1_36, fixed("job-storm", "v1.36"), 12..18);
 wavetank::seeds!(kubelet_storm_v1_36, fixed("kubelet-storm", "v1.36"), 3..9);
 wavetank::seeds!(
     kubernetes_endpoints_v1_16,

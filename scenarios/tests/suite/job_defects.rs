@@ -1,6 +1,7 @@
 //! The defects of the Job controller that a seed of `job-storm` shows. `finishes-before-pods-are-seen` is found by `job-stale`,
 //! `deadline-counts-suspension` by `job-deadline`, `terminating-pods-are-replaced` by `job-replaces`, `orphans-are-tried-once` and
-//! the lack of `fix-jobs-made-anew` by `job-orphans`, that of `fix-suspended-jobs-finish` by `job-suspended`.
+//! the lack of `fix-jobs-made-anew` by `job-orphans`, that of `fix-suspended-jobs-finish` by `job-suspended`, and that of
+//! `fix-fail-job-is-kept` by `job-policy`.
 
 use crate::support::pins::pins;
 
@@ -14,4 +15,5 @@ pins! {
     expectations_outlive_the_job: "expectations-outlive-the-job",
     failed_pods_are_not_waited_for: "failed-pods-are-not-waited-for",
     finalizers_go_first: "finalizers-go-first",
+    fix_late_pods_go: "fix-late-pods-go",
 }

@@ -86,7 +86,7 @@ impl Evicting<'_> {
                 return Ok(Some(pod));
             }
             let unset = self.asked.resource_version.is_none();
-            let mut delete = self.asked.clone();
+            let mut delete = self.deletion_of(&pod);
             if unset && pod_eviction::should_enforce_resource_version(&pod) {
                 // No race with whoever makes it ready.
                 delete.resource_version = Some(resource_version(&pod).into());
@@ -123,7 +123,7 @@ impl Evicting<'_> {
                 return Err(refusal);
             }
         }
-        let mut delete = self.asked.clone();
+        let mut delete = self.deletion_of(pod);
         if unready.is_some()
             && !self
                 .defects
@@ -141,6 +141,16 @@ impl Evicting<'_> {
             }
             _ => status,
         })
+    }
+
+    /// What was asked for, of this pod: upstream does not say of which, unless the request does.
+    fn deletion_of(&self, pod: &Json) -> DeleteOptions {
+        let mut delete = self.asked.clone();
+        let keeps = EvictionDefect::FixEvictionsKeepToTheirPod;
+        if delete.uid.is_none() && self.defects.has(keeps) {
+            delete.uid = Some(json::text(pod, &["metadata", "uid"]).into());
+        }
+        delete
     }
 
     /// `getPodDisruptionBudgets`, through the loopback client.

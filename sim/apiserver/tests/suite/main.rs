@@ -7,6 +7,7 @@ mod connections;
 mod custom_resources;
 mod discovery;
 mod emptied;
+mod evicted;
 mod grace;
 mod handlers;
 mod mixed;

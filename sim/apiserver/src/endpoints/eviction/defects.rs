@@ -1,4 +1,4 @@
-//! Known bugs and mistakes of the eviction subresource.
+//! Known bugs and mistakes of the eviction subresource, and the fix of a finding.
 
 use wavetank_version::{Defect, Gate, defects};
 
@@ -40,12 +40,21 @@ const UNREADY_EVICTIONS_ARE_NOT_PINNED: Defect = Defect::known(
 .fits_only(EVICTION)
 .needs("controllers", &["disruption-controller"]);
 
+const FIX_EVICTIONS_KEEP_TO_THEIR_POD: Defect = Defect::fix(
+    "fix-evictions-keep-to-their-pod",
+    "FINDINGS.md, 86",
+    "an eviction takes the pod that it has read, and not one that has come in its place since",
+)
+.fits_only(EVICTION)
+.needs("controllers", &["disruption-controller"]);
+
 defects! {
-    /// A known bug of the eviction subresource.
+    /// A known bug of the eviction subresource, or the fix of one.
     pub enum EvictionDefect in "evictions" {
         EvictionsAreNotNoted = EVICTIONS_ARE_NOT_NOTED,
         EvictionsOverwriteBudgets = EVICTIONS_OVERWRITE_BUDGETS,
         EvictionsTrustOldGenerations = EVICTIONS_TRUST_OLD_GENERATIONS,
         UnreadyEvictionsAreNotPinned = UNREADY_EVICTIONS_ARE_NOT_PINNED,
+        FixEvictionsKeepToTheirPod = FIX_EVICTIONS_KEEP_TO_THEIR_POD,
     }
 }

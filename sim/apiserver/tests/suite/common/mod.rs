@@ -11,8 +11,8 @@ use wavetank_api::{
     views,
 };
 use wavetank_apiserver::{
-    Admission, ApiServer, Config, CustomResources, DeletionDefect, Hook, HookFuture,
-    MinCompatibility, ServerDefect, ServerNote,
+    Admission, ApiServer, Config, CustomResources, DeletionDefect, EvictionDefect, Hook,
+    HookFuture, MinCompatibility, ServerDefect, ServerNote,
 };
 use wavetank_client::HTTPS;
 use wavetank_engine::drive::{Bench, Stepped};
@@ -198,6 +198,8 @@ pub struct Setting {
     pub emptied_go_by_uid: bool,
     /// `FixDecideGraceAnew`
     pub grace_is_decided_anew: bool,
+    /// `FixEvictionsKeepToTheirPod`
+    pub evictions_keep_to_their_pod: bool,
 }
 
 impl Setting {
@@ -216,6 +218,10 @@ impl Setting {
         let anew = DeletionDefect::FixDecideGraceAnew;
         let deletion = defects.deletion.with(by_uid, self.emptied_go_by_uid);
         defects.deletion = NotState(deletion.with(anew, self.grace_is_decided_anew));
+        let keeps = EvictionDefect::FixEvictionsKeepToTheirPod;
+        defects.eviction = defects
+            .eviction
+            .with(keeps, self.evictions_keep_to_their_pod);
         Config {
             release,
             defects,

@@ -123,6 +123,20 @@ const FIX_SUSPENDED_JOBS_FINISH: Defect = Defect::fix(
 )
 .fits_only(gates::JOB_CONTROLLER);
 
+const FIX_FAIL_JOB_IS_KEPT: Defect = Defect::fix(
+    "fix-fail-job-is-kept",
+    "FINDINGS.md, 85",
+    "that a Job is to fail is written although some of its pods could not be deleted: the pod that says why may be gone later",
+)
+.fits_only(gates::JOB_CONTROLLER);
+
+const FIX_LATE_PODS_GO: Defect = Defect::fix(
+    "fix-late-pods-go",
+    "FINDINGS.md, 87",
+    "a pod that is there after its Job has finished is deleted, and loses the tracking finalizer",
+)
+.fits_only(gates::JOB_CONTROLLER);
+
 defects! {
     /// A mistake in the Job controller, or the fix of one.
     pub enum JobDefect in "Job controllers" {
@@ -141,5 +155,7 @@ defects! {
         TerminatingPodsAreReplaced = TERMINATING_PODS_ARE_REPLACED,
         FixJobsMadeAnew = FIX_JOBS_MADE_ANEW,
         FixSuspendedJobsFinish = FIX_SUSPENDED_JOBS_FINISH,
+        FixFailJobIsKept = FIX_FAIL_JOB_IS_KEPT,
+        FixLatePodsGo = FIX_LATE_PODS_GO,
     }
 }

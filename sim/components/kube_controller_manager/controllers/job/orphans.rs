@@ -16,7 +16,7 @@ use super::defects::JobDefect;
 use super::util::{
     has_job_tracking_finalizer, managed_by_external_controller, remove_tracking_finalizer_patch,
 };
-use crate::controller_utils::{SyncError, get_controller_of, pod_key};
+use crate::controller_utils::{SyncError, get_controller_of, is_pod_active, pod_key};
 
 pub(super) const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 /// What a key begins with that names a pod (`OrphanPodKeyKindName`), or that holds a selector (`OrphanPodKeyKindSelector`).
@@ -92,6 +92,7 @@ impl JobController {
 
     /// `handleSingleOrphanPod`
     async fn handle_single_orphan_pod(&self, rx: Rx, pod: &Object) -> Result<(), SyncError> {
+        let mut is_late = false;
         if let Some(reference) = get_controller_of(pod.json()) {
             let is_of_a_job =
                 reference["kind"] == *JOBS.kind && reference["apiVersion"] == *JOBS.api_version();
@@ -100,24 +101,34 @@ impl JobController {
             }
             let job = resolve_controller_ref(rx, self.jobs, pod.namespace(), reference);
             // It was adopted, or belongs to one of another controller.
-            let is_kept = job.is_some_and(|job| {
+            let is_kept = job.as_ref().is_some_and(|job| {
                 let job = job.object.json();
                 managed_by_external_controller(job) || !is_job_finished(job)
             });
             if is_kept {
                 return Ok(());
             }
+            is_late = job.is_some() && is_pod_active(pod.json());
         }
         if !has_job_tracking_finalizer(pod.json()) {
             return Ok(());
+        }
+        // That of a Job which is gone is the collector's.
+        if is_late && self.defects.has(JobDefect::FixLatePodsGo) {
+            unless_gone(self.pod_control.delete_pod(rx, pod).await)?;
         }
         let patch = remove_tracking_finalizer_patch();
         let patched = self
             .pod_control
             .patch_pod(rx, pod, STRATEGIC_MERGE_PATCH, patch);
-        match patched.await {
-            Err(error) if !error.is(Reason::NotFound) => Err(error),
-            _ => Ok(()),
-        }
+        unless_gone(patched.await)
+    }
+}
+
+/// That the pod is gone is no error.
+fn unless_gone(result: Result<(), SyncError>) -> Result<(), SyncError> {
+    match result {
+        Err(error) if !error.is(Reason::NotFound) => Err(error),
+        _ => Ok(()),
     }
 }

@@ -17,7 +17,8 @@ use super::backoff_utils::{
     BackoffRecord, get_finished_time, new_backoff_record, remove_backoff_record,
 };
 use super::conditions::{
-    ensure_job_condition_status, new_condition, terminal_condition, true_condition,
+    append_condition, ensure_job_condition_status, new_condition, terminal_condition,
+    true_condition,
 };
 use super::controller::{EXPECTATIONS, JobController, QUEUE, controller_ref};
 use super::defects::JobDefect;
@@ -26,6 +27,7 @@ use super::indexed_job_utils::{
     get_index_failure_count, get_indexes, has_backoff_limit_per_index, is_indexed_job, valid_index,
 };
 use super::notes::{AwaitsPods, CountsPods};
+use super::orphans::enqueue_orphan_pod;
 use super::pod_failure_policy::{match_pod_failure_policy, match_success_policy};
 use super::tracking_utils::{
     Uids, delete_expectations, finish_observed, get_expected_uids, is_finish_expected,
@@ -236,6 +238,7 @@ impl JobController {
             remove_backoff_record(rx, &key);
             self.consistency.clear(rx, &key, Some(uid));
             finish_observed(rx, uid);
+            self.release_late_pods(rx, &stored.object);
             return Ok(());
         }
         let unheard = self.defects.has(JobDefect::FinishedJobsAreSynced);
@@ -247,6 +250,17 @@ impl JobController {
             return Ok(());
         }
         self.sync_unfinished(rx, key, stored).await
+    }
+
+    /// A request that makes a pod may arrive when its Job has finished. Upstream does not look.
+    fn release_late_pods(&self, rx: Rx, job: &Object) {
+        let mut pods = filter_pods_by_owner(rx, self.pods, job, JOBS.kind, true);
+        pods.retain(|pod| has_job_tracking_finalizer(pod.object.json()));
+        if !pods.is_empty() && self.defects.has(JobDefect::FixLatePodsGo) {
+            for pod in pods {
+                enqueue_orphan_pod(rx, &pod.object);
+            }
+        }
     }
 
     /// The rest of `syncJob`, of a Job that is to be worked on.
@@ -265,15 +279,12 @@ impl JobController {
         self.evaluate_failure(rx, &mut cx, start);
         self.evaluate_indexes(rx, &mut cx);
         let active = len(&cx.active_pods);
-        let (active, suspend_changed, managed) = match cx.finished_condition.is_some() {
-            true => {
-                let (active, managed) = self.finish(rx, &mut cx, active, satisfied).await;
-                (active, false, managed)
-            }
+        let (active, conditions_changed, managed) = match cx.finished_condition.is_some() {
+            true => self.finish(rx, &mut cx, active, satisfied).await,
             false => self.carry_on(rx, &mut cx, active, satisfied).await,
         };
         let status = |field| json::number(&cx.job, &["status", field]);
-        let needs_update = suspend_changed
+        let needs_update = conditions_changed
             || active != of_status(&cx.job, "active")
             || status("ready") != Some(cx.ready)
             || status("terminating") != Some(cx.terminating);
@@ -473,23 +484,28 @@ impl JobController {
         }
     }
 
-    /// The Job ends: its active pods go. How many stay.
+    /// The Job ends: its active pods go. How many stay, and whether its conditions have changed.
     async fn finish(
         &self,
         rx: Rx,
         cx: &mut SyncJobCtx,
         active: i64,
         satisfied: bool,
-    ) -> (i64, Result<(), SyncError>) {
+    ) -> (i64, bool, Result<(), SyncError>) {
         let (deleted_ready, deleted, result) = self.delete_active_pods(rx, cx).await;
         let unseen = !satisfied && !self.defects.has(JobDefect::FinishesBeforePodsAreSeen);
+        let mut keeps = false;
         if deleted != active || unseen {
             // Pods may be left, or be made and not seen.
-            cx.finished_condition = None;
+            let decided = cx.finished_condition.take();
+            keeps = self.defects.has(JobDefect::FixFailJobIsKept) && is_failure_target(&decided);
+            if let Some(decided) = decided.filter(|_| keeps) {
+                append_condition(&mut cx.job, decided);
+            }
         }
         cx.terminating += deleted;
         cx.ready -= deleted_ready;
-        (active - deleted, result)
+        (active - deleted, keeps, result)
     }
 
     /// It goes on: there are as many pods as it needs, unless it is complete, or suspended.
@@ -554,6 +570,13 @@ fn set_start_time(job: &mut Json, at: Option<Stamp>) {
 /// Upstream's `newFailureCondition`: what is said before `Failed` is.
 fn failure_target(why: (&str, &str), now: Stamp) -> Json {
     new_condition("FailureTarget", "True", why, now)
+}
+
+/// Is the Job to fail, and does its status not say so yet?
+fn is_failure_target(condition: &Option<Json>) -> bool {
+    condition
+        .as_ref()
+        .is_some_and(|own| own["type"] == "FailureTarget")
 }
 
 /// Upstream's `newSuccessCondition`: what is said before `Complete` is.

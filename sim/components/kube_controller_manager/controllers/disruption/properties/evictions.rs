@@ -8,7 +8,7 @@ use wavetank_api::kinds::{POD_DISRUPTION_BUDGETS, PODS};
 use wavetank_api::{Object, json};
 use wavetank_apiserver::{Evicts, LetGoBy};
 use wavetank_engine::{Check, Note, Property, World};
-use wavetank_etcd::Revision;
+use wavetank_etcd::{Change, Revision};
 
 use super::super::status::disrupted_pods;
 use crate::controller_utils::is_pod_ready;
@@ -128,6 +128,13 @@ fn is_evicted(pod: &Object) -> bool {
     })
 }
 
+/// The pod as it was before a change by which it says that it is evicted.
+pub(super) fn newly_evicted(change: &Change<Object>) -> Option<&Object> {
+    let before = &change.before.as_ref()?.value;
+    let now = &change.now.as_ref()?.value;
+    (!is_evicted(before) && is_evicted(now)).then_some(before)
+}
+
 impl Property for ReadyPodsDoNotGoForNothing {
     fn name(&self) -> &'static str {
         "ready-pods-do-not-go-for-nothing"
@@ -145,8 +152,9 @@ impl Property for ReadyPodsDoNotGoForNothing {
             let Some(only_unready) = self.unready.get(before.uid()) else {
                 continue;
             };
-            let now = change.now.as_ref().map(|kv| &kv.value)?;
-            if !only_unready || is_evicted(before) || !is_evicted(now) {
+            // One that is gone is forgotten.
+            change.now.as_ref()?;
+            if !only_unready || newly_evicted(change).is_none() {
                 continue;
             }
             if is_pod_ready(before.json()).is_some() {

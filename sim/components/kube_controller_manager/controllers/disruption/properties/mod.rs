@@ -1,4 +1,4 @@
-//! What is promised to users of budgets: `evictions` says what an eviction may take, `counts` that what it took does not count any
+//! What is promised to users of budgets: `evictions` says what an eviction may take, `taken` which pod, `counts` that what it took does not count any
 //! more, `end` what is true once all has been well for a while.
 //!
 //! A budget bounds evictions only: that pods fail, are deleted or are scaled away is nobody's promise. It bounds them by its
@@ -8,6 +8,7 @@
 mod counts;
 mod end;
 mod evictions;
+mod taken;
 
 use std::time::Duration;
 
@@ -54,6 +55,13 @@ fn of_evictions() -> Vec<PropertyInfo> {
             "no pod is evicted past its budget for not being ready that has become ready",
             NEEDED,
             |_| Box::new(evictions::ReadyPodsDoNotGoForNothing::default()),
+        ),
+        PropertyInfo::new(
+            "evictions-take-the-pod-they-read",
+            "no pod that is ready and guarded by a budget is evicted without asking it because it has the name of one that was \
+             read before",
+            NEEDED,
+            |_| Box::new(taken::EvictionsTakeThePodTheyRead::default()),
         ),
         PropertyInfo::new(
             "evicted-pods-do-not-count",

@@ -30,7 +30,7 @@ pub(super) struct EndedPodsAreCounted {
 
 /// The Job of a pod, if it is there, selects it, and goes on: one that has ended or met its policy counts no more, and one that
 /// goes takes its pods along. A pod that it selects no more is released, whatever has become of it.
-fn job_of<'a>(world: &'a World, pod: &Object) -> Option<&'a Object> {
+pub(super) fn job_of<'a>(world: &'a World, pod: &Object) -> Option<&'a Object> {
     let reference = get_controller_of(pod.json())?;
     let name = json::text(reference, &["name"]);
     let job = ClusterView(world).get(&JOBS.key(pod.namespace(), name))?;
@@ -46,7 +46,7 @@ fn job_of<'a>(world: &'a World, pod: &Object) -> Option<&'a Object> {
 }
 
 /// The pod that has ended and lost its finalizer with this change, but not its Job.
-fn lost_finalizer(change: &Change<Object>) -> Option<&Object> {
+pub(super) fn lost_finalizer(change: &Change<Object>) -> Option<&Object> {
     let before = &change.before.as_ref()?.value;
     let now = change.now.as_ref().map(|kv| kv.value.json());
     let ended = matches!(phase(before.json()), "Succeeded" | "Failed");

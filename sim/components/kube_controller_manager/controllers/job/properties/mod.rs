@@ -1,10 +1,11 @@
 //! What is promised to users of Jobs: `counts` says that each pod is counted once, and how a Job ends; `ended` that no pod goes
-//! uncounted; `own_view` what the controller may act on and wait for; `waits` how long pods that failed are waited for; `end`
+//! uncounted; `heeded` that a policy is not forgotten; `own_view` what the controller may act on and wait for; `waits` how long pods that failed are waited for; `end`
 //! what is true once all has been well for a while.
 
 mod counts;
 mod end;
 mod ended;
+mod heeded;
 mod own_view;
 mod waits;
 
@@ -67,6 +68,13 @@ fn of_counts() -> Vec<PropertyInfo> {
             "no pod that has ended loses the tracking finalizer before the status of its Job says that it counts",
             NEEDED,
             |_| Box::new(ended::EndedPodsAreCounted::default()),
+        ),
+        PropertyInfo::new(
+            "fail-job-is-heeded",
+            "no pod that has failed as a FailJob rule of its Job says loses the tracking finalizer before the status of the Job says \
+             that it is to fail; pods that the controller deleted as too many are left out",
+            NEEDED,
+            |_| Box::new(heeded::FailJobIsHeeded::default()),
         ),
         PropertyInfo::new(
             "finished-jobs-stay-finished",
