@@ -39,7 +39,7 @@ use super::util::{
 };
 use crate::controller_utils::{
     Claimed, ControllerRefManager, SyncError, filter_pods_by_owner, is_pod_active, is_pod_ready,
-    is_pod_terminating,
+    is_pod_terminating, pod_key,
 };
 use wavetank_api::kinds::JOBS;
 
@@ -254,9 +254,15 @@ impl JobController {
 
     /// A request that makes a pod may arrive when its Job has finished. Upstream does not look.
     fn release_late_pods(&self, rx: Rx, job: &Object) {
+        // What has lost the finalizer, and is not seen without it yet, is left out.
+        let removed = get_expected_uids(rx, &pod_key(job));
         let mut pods = filter_pods_by_owner(rx, self.pods, job, JOBS.kind, true);
-        pods.retain(|pod| has_job_tracking_finalizer(pod.object.json()));
-        if !pods.is_empty() && self.defects.has(JobDefect::FixLatePodsGo) {
+        pods.retain(|pod| {
+            let pod = &pod.object;
+            has_job_tracking_finalizer(pod.json()) && !removed.contains(pod.uid())
+        });
+        let leaves_them = self.defects.has(JobDefect::OrphansKeepTheFinalizer);
+        if !pods.is_empty() && !leaves_them && self.defects.has(JobDefect::FixLatePodsGo) {
             for pod in pods {
                 enqueue_orphan_pod(rx, &pod.object);
             }
