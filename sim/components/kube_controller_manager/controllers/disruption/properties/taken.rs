@@ -19,8 +19,8 @@ use wavetank_components::view::ClusterView;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Read {
     uids: BTreeSet<Arc<str>>,
-    /// A budget was spent: on whoever has the name.
-    is_paid: bool,
+    /// Those for which a budget was spent and which have not gone by that: it was spent on whoever has the name.
+    paid: BTreeSet<Arc<str>>,
 }
 
 /// The pods that evictions are about to take, by `namespace/name`.
@@ -36,7 +36,7 @@ impl Read {
             return Check::Held;
         }
         match budgets.first() {
-            Some(budget) if !self.is_paid && is_pod_ready(pod.json()).is_some() => {
+            Some(budget) if self.paid.is_empty() && is_pod_ready(pod.json()).is_some() => {
                 let (key, name) = (pod_key(pod), budget.name());
                 let message = format!(
                     "the pod {key} is ready, and is evicted without asking its budget {name}: the eviction has read another pod"
@@ -48,13 +48,25 @@ impl Read {
     }
 }
 
-fn judge(read: &BTreeMap<Arc<str>, Read>, world: &World, pod: &Object) -> Check {
-    let Some(read) = read.get(&*pod_key(pod)) else {
-        return Check::Idle;
-    };
-    let mut budgets = ClusterView(world).all(POD_DISRUPTION_BUDGETS.registry);
-    budgets.retain(|budget| guards(budget.json(), pod.json()));
-    read.judge(pod, &budgets)
+impl EvictionsTakeThePodTheyRead {
+    fn tell(&mut self, Evicts { pod, uid, by }: &Evicts) {
+        let read = self.read.entry(pod.clone()).or_default();
+        read.uids.insert(uid.clone());
+        if let LetGoBy::Budget { .. } = by {
+            read.paid.insert(uid.clone());
+        }
+    }
+
+    fn evicted(&mut self, world: &World, pod: &Object) -> Check {
+        let Some(read) = self.read.get_mut(&*pod_key(pod)) else {
+            return Check::Idle;
+        };
+        let mut budgets = ClusterView(world).all(POD_DISRUPTION_BUDGETS.registry);
+        budgets.retain(|budget| guards(budget.json(), pod.json()));
+        let check = read.judge(pod, &budgets);
+        read.paid.remove(pod.uid());
+        check
+    }
 }
 
 impl Property for EvictionsTakeThePodTheyRead {
@@ -62,28 +74,25 @@ impl Property for EvictionsTakeThePodTheyRead {
         "evictions-take-the-pod-they-read"
     }
 
-    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        if note.body.get::<Evicts>().is_some() {
-            return None;
-        }
-        let mut checked = Check::Idle;
-        for pod in changes(note, &PODS).filter_map(newly_evicted) {
-            match judge(&self.read, world, pod) {
-                Check::Idle => {}
-                Check::Held => checked = Check::Held,
-                violated => return Some(violated),
-            }
-        }
-        Some(checked)
+    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
+        let is_news = note.body.get::<Evicts>().is_some()
+            || changes(note, &PODS).any(|change| newly_evicted(change).is_some());
+        (!is_news).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(Evicts { pod, uid, by }) = note.body.get() {
-            let read = self.read.entry(pod.clone()).or_default();
-            read.uids.insert(uid.clone());
-            read.is_paid |= matches!(by, LetGoBy::Budget { .. });
+        if let Some(evicts) = note.body.get() {
+            self.tell(evicts);
         }
-        self.glance(world, note).unwrap_or(Check::Idle)
+        let mut checked = Check::Idle;
+        for pod in changes(note, &PODS).filter_map(newly_evicted) {
+            match self.evicted(world, pod) {
+                Check::Idle => {}
+                Check::Held => checked = Check::Held,
+                violated => return violated,
+            }
+        }
+        checked
     }
 }
 
@@ -102,9 +111,10 @@ mod tests {
     #[test]
     fn a_budget_has_to_be_asked_for_the_pod_that_goes() {
         let budget = Object::new(json!({"metadata": {"name": "web", "namespace": "default"}}));
+        let old = || BTreeSet::from(["old".into()]);
         let read = |is_paid| Read {
-            uids: BTreeSet::from(["old".into()]),
-            is_paid,
+            uids: old(),
+            paid: if is_paid { old() } else { BTreeSet::new() },
         };
         let judged = |is_paid, uid, ready| read(is_paid).judge(&pod(uid, ready), &[&budget]);
         assert_eq!(judged(false, "old", "True"), Check::Held);
