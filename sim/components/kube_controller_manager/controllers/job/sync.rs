@@ -256,7 +256,7 @@ impl JobController {
     fn release_late_pods(&self, rx: Rx, job: &Object) {
         // What has lost the finalizer, and is not seen without it yet, is left out.
         let removed = get_expected_uids(rx, &pod_key(job));
-        let mut pods = filter_pods_by_owner(rx, self.pods, job, JOBS.kind, true);
+        let mut pods = filter_pods_by_owner(rx, self.pods, job, JOBS.kind, false);
         pods.retain(|pod| {
             let pod = &pod.object;
             has_job_tracking_finalizer(pod.json()) && !removed.contains(pod.uid())

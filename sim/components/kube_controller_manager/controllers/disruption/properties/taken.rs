@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wavetank_api::Object;
-use wavetank_api::kinds::pod_eviction::guards;
+use wavetank_api::kinds::pod_eviction::{can_ignore_pdb, guards};
 use wavetank_api::kinds::{POD_DISRUPTION_BUDGETS, PODS};
 use wavetank_apiserver::{Evicts, LetGoBy};
 use wavetank_engine::{Check, Note, Property, World};
@@ -19,8 +19,8 @@ use wavetank_components::view::ClusterView;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Read {
     uids: BTreeSet<Arc<str>>,
-    /// Those for which a budget was spent and which have not gone by that: it was spent on whoever has the name.
-    paid: BTreeSet<Arc<str>>,
+    /// How often a budget was spent for each, and none has gone by that: it was spent on whoever has the name.
+    paid: BTreeMap<Arc<str>, usize>,
 }
 
 /// The pods that evictions are about to take, by `namespace/name`.
@@ -35,8 +35,9 @@ impl Read {
         if self.uids.contains(pod.uid()) {
             return Check::Held;
         }
+        let needs_one = is_pod_ready(pod.json()).is_some() && !can_ignore_pdb(pod.json());
         match budgets.first() {
-            Some(budget) if self.paid.is_empty() && is_pod_ready(pod.json()).is_some() => {
+            Some(budget) if needs_one && self.paid.is_empty() => {
                 let (key, name) = (pod_key(pod), budget.name());
                 let message = format!(
                     "the pod {key} is ready, and is evicted without asking its budget {name}: the eviction has read another pod"
@@ -46,6 +47,19 @@ impl Read {
             _ => Check::Idle,
         }
     }
+
+    /// The pod goes by what was spent for it, or for another one if it was not read.
+    fn goes(&mut self, pod: &Object) {
+        let paid = match self.uids.contains(pod.uid()) {
+            true => Some(pod.uid().into()),
+            false => self.paid.keys().next().cloned(),
+        };
+        let Some(uid) = paid else { return };
+        if let Some(times) = self.paid.get_mut(&uid) {
+            *times -= 1;
+        }
+        self.paid.retain(|_, times| *times > 0);
+    }
 }
 
 impl EvictionsTakeThePodTheyRead {
@@ -53,7 +67,7 @@ impl EvictionsTakeThePodTheyRead {
         let read = self.read.entry(pod.clone()).or_default();
         read.uids.insert(uid.clone());
         if let LetGoBy::Budget { .. } = by {
-            read.paid.insert(uid.clone());
+            *read.paid.entry(uid.clone()).or_default() += 1;
         }
     }
 
@@ -64,7 +78,7 @@ impl EvictionsTakeThePodTheyRead {
         let mut budgets = ClusterView(world).all(POD_DISRUPTION_BUDGETS.registry);
         budgets.retain(|budget| guards(budget.json(), pod.json()));
         let check = read.judge(pod, &budgets);
-        read.paid.remove(pod.uid());
+        read.goes(pod);
         check
     }
 }
@@ -111,10 +125,9 @@ mod tests {
     #[test]
     fn a_budget_has_to_be_asked_for_the_pod_that_goes() {
         let budget = Object::new(json!({"metadata": {"name": "web", "namespace": "default"}}));
-        let old = || BTreeSet::from(["old".into()]);
-        let read = |is_paid| Read {
-            uids: old(),
-            paid: if is_paid { old() } else { BTreeSet::new() },
+        let read = |is_paid: bool| Read {
+            uids: BTreeSet::from(["old".into()]),
+            paid: BTreeMap::from_iter(is_paid.then(|| ("old".into(), 1))),
         };
         let judged = |is_paid, uid, ready| read(is_paid).judge(&pod(uid, ready), &[&budget]);
         assert_eq!(judged(false, "old", "True"), Check::Held);
@@ -123,5 +136,24 @@ mod tests {
             assert_eq!(judged(is_paid, "new", ready), Check::Idle);
         }
         assert_eq!(read(false).judge(&pod("new", "True"), &[]), Check::Idle);
+        let mut going = pod("new", "True").json().clone();
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let going = Object::new(going);
+        assert_eq!(read(false).judge(&going, &[&budget]), Check::Idle);
+    }
+
+    #[test]
+    fn what_was_spent_excuses_one_pod() {
+        let twice = || Read {
+            uids: BTreeSet::from(["old".into()]),
+            paid: BTreeMap::from([("old".into(), 2)]),
+        };
+        for first in ["old", "new"] {
+            let mut read = twice();
+            read.goes(&pod(first, "True"));
+            assert_eq!(read.paid, BTreeMap::from([("old".into(), 1)]));
+            read.goes(&pod("new", "True"));
+            assert!(read.paid.is_empty());
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::controller_utils::pod_key;
 use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 
-/// The pods that a controller deleted because they were too many: what becomes of them says nothing of their Job.
+/// The pods that a controller deleted because they were too many or the Job was suspended: what becomes of them says nothing of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct FailJobIsHeeded {
     dropped: BTreeSet<Arc<str>>,

@@ -72,7 +72,7 @@ fn of_counts() -> Vec<PropertyInfo> {
         PropertyInfo::new(
             "fail-job-is-heeded",
             "no pod that has failed as a FailJob rule of its Job says loses the tracking finalizer before the status of the Job says \
-             that it is to fail; pods that the controller deleted as too many are left out",
+             that it is to fail; pods that the controller deleted as too many, or when the Job was suspended, are left out",
             NEEDED,
             |_| Box::new(heeded::FailJobIsHeeded::default()),
         ),
