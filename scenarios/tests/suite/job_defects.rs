@@ -1,7 +1,7 @@
 //! The defects of the Job controller that a seed of `job-storm` shows. `finishes-before-pods-are-seen` is found by `job-stale`,
 //! `deadline-counts-suspension` by `job-deadline`, `terminating-pods-are-replaced` by `job-replaces`, `orphans-are-tried-once` and
-//! the lack of `fix-jobs-made-anew` by `job-orphans`, that of `fix-suspended-jobs-finish` by `job-suspended`, and that of
-//! `fix-fail-job-is-kept` by `job-policy`.
+//! the lack of `fix-jobs-made-anew` by `job-orphans`, that of `fix-suspended-jobs-finish` by `job-suspended`, that of
+//! `fix-fail-job-is-kept` by `job-policy`, and that of `fix-going-pods-were-made` by `job-unseen`.
 
 use crate::support::pins::pins;
 

@@ -1,5 +1,5 @@
 //! The defects of quotas, of the admission plugin and of the controller, that a seed of `quota-storm` shows. The scope
-//! `quota-change` shows a count that is written over a charge.
+//! `quota-change` shows a count that is written over a charge, `quota-made-anew` the lack of `fix-quotas-made-anew`.
 
 use crate::support::pins::pins;
 

@@ -52,7 +52,7 @@ macro_rules! reduced {
 
 // Those that are not here take longer than a test should: `cargo bench --bench search -- reduction`.
 reduced! {
-    cluster_ips_dual: "cluster-ips-dual" by 24,
+    cluster_ips_dual: "cluster-ips-dual" by 25,
     etcd_compaction: "etcd-compaction" by 4,
     etcd_old_leader: "etcd-old-leader" by 6,
     external_name: "external-name" by 40,

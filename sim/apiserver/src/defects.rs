@@ -1,6 +1,5 @@
 //! The known bugs of the generic apiserver, and the sets of all components that a server is made of.
 
-use wavetank_engine::NotState;
 use wavetank_version::{AnyVersion, Selection, Set, defects};
 
 use crate::cacher::CacheDefect;
@@ -31,8 +30,8 @@ pub struct Defects {
     pub quota: Set<QuotaDefect>,
     /// Of evictions.
     pub eviction: Set<EvictionDefect>,
-    /// Of deletions: always the same in a world, whose digest it is no part of.
-    pub deletion: NotState<Set<DeletionDefect>>,
+    /// Of deletions.
+    pub deletion: Set<DeletionDefect>,
 }
 
 impl Defects {
@@ -43,7 +42,7 @@ impl Defects {
             cache: selection.of(),
             quota: selection.of(),
             eviction: selection.of(),
-            deletion: NotState(selection.of()),
+            deletion: selection.of(),
         }
     }
 
@@ -55,7 +54,7 @@ impl Defects {
             cache: Set::shipped_with(version),
             quota: Set::shipped_with(version),
             eviction: Set::shipped_with(version),
-            deletion: NotState(Set::shipped_with(version)),
+            deletion: Set::shipped_with(version),
         }
     }
 }

@@ -27,7 +27,7 @@ use wavetank_component::{
     Component, Description, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
     Section, Setup, Spec, Stored, Wiring,
 };
-use wavetank_engine::{FaultKind, NotState, Note, ProcId, World};
+use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed, Selection, Set, Version};
 
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
@@ -205,7 +205,7 @@ fn selection(spec: &Spec, version: Version) -> Selection {
 fn server_defects(spec: &Spec, version: Version) -> wavetank_apiserver::Defects {
     let mut all = wavetank_apiserver::Defects::of(&selection(spec, version));
     if spec.count(nodes::KUBELETS) == 0 {
-        all.deletion = NotState(Set::shipped_with(version));
+        all.deletion = Set::shipped_with(version);
     }
     all
 }

@@ -8,11 +8,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use wavetank_client::workqueue::Item;
+use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_engine::{Cell, Cx, Name, Rx, Timer, mutant};
 
 /// `ExpectationsTimeout`
-pub const EXPECTATIONS_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+const EXPECTATIONS_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 const EXPIRES: Name = Name::new("expectations-expire");
 
 /// The expectations of all controllers of a process.
@@ -91,6 +91,20 @@ impl Expectations {
             all.len() - 1
         });
         &mut all[at]
+    }
+
+    /// If a fix wants that, puts into the queue what still waits, for when all that it expects has expired. Upstream does not:
+    /// expectations expire for those alone who ask. Each sync says that anew, since of several delays the first one counts.
+    pub fn wake_when_expired(
+        self,
+        rx: Rx,
+        queue: WorkQueue,
+        key: Item,
+        is_wanted: impl FnOnce() -> bool,
+    ) {
+        if !self.satisfied_expectations(rx, &key) && is_wanted() {
+            queue.add_after(rx, key, EXPECTATIONS_TIMEOUT + Duration::from_secs(1));
+        }
     }
 
     /// `SatisfiedExpectations`: was all seen, or is it too long ago?

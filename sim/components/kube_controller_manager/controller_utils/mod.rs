@@ -37,7 +37,7 @@ use wavetank_etcd::Revision;
 pub use batch::{SLOW_START_INITIAL_BATCH_SIZE, slow_start_batch};
 pub use consistency::ConsistencyStore;
 pub use defects::PodOwnerDefect;
-pub use expectations::{EXPECTATIONS_TIMEOUT, Expectations};
+pub use expectations::Expectations;
 pub use hash::compute_hash;
 pub use history::{
     CONTROLLER_REVISION_CONTROLLER_INDEX, History, RevisionData, equal_revision, get_patch,

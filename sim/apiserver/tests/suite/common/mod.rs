@@ -217,7 +217,7 @@ impl Setting {
         let by_uid = DeletionDefect::FixEmptiedObjectsGoByUid;
         let anew = DeletionDefect::FixDecideGraceAnew;
         let deletion = defects.deletion.with(by_uid, self.emptied_go_by_uid);
-        defects.deletion = NotState(deletion.with(anew, self.grace_is_decided_anew));
+        defects.deletion = deletion.with(anew, self.grace_is_decided_anew);
         let keeps = EvictionDefect::FixEvictionsKeepToTheirPod;
         defects.eviction = defects
             .eviction

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json};
@@ -30,9 +29,9 @@ use super::util::{
 };
 use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::{
-    Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, EXPECTATIONS_TIMEOUT,
-    Expectations, POD_NODE_NAME_INDEX, PodOwnerDefect, RealPodControl, SyncError,
-    filter_pods_by_owner, get_controller_of, pod_key,
+    Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, Expectations,
+    POD_NODE_NAME_INDEX, PodOwnerDefect, RealPodControl, SyncError, filter_pods_by_owner,
+    get_controller_of, pod_key,
 };
 use wavetank_components::elected::process_next_work_item;
 
@@ -182,13 +181,8 @@ impl DaemonSetsController {
             defects: self.defects,
         };
         let synced = self.act(rx, synced, &old).await;
-        // Of several delays the first one counts, so each sync asks anew.
-        if !EXPECTATIONS.satisfied_expectations(rx, &key)
-            && self.defects.has(DaemonSetDefect::FixWakeDaemonsWhenExpired)
-        {
-            let after = EXPECTATIONS_TIMEOUT + Duration::from_secs(1);
-            QUEUE.add_after(rx, key, after);
-        }
+        let wakes = || self.defects.has(DaemonSetDefect::FixWakeDaemonsWhenExpired);
+        EXPECTATIONS.wake_when_expired(rx, QUEUE, key, wakes);
         synced
     }
 

@@ -11,7 +11,7 @@ use wavetank_engine::{Cell, Rx};
 /// `DefaultJobPodFailureBackOff`
 pub(super) const DEFAULT_JOB_POD_FAILURE_BACK_OFF: Duration = Duration::from_secs(10);
 /// `MaxJobPodFailureBackOff`
-const MAX_JOB_POD_FAILURE_BACK_OFF: Duration = Duration::from_secs(10 * 60);
+pub(super) const MAX_JOB_POD_FAILURE_BACK_OFF: Duration = Duration::from_secs(10 * 60);
 
 /// `backoffStore`, by the keys of Jobs.
 static STORE: Cell<BTreeMap<Item, BackoffRecord>> = Cell::new("job-pod-backoff");

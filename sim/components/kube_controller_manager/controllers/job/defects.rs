@@ -137,6 +137,13 @@ const FIX_LATE_PODS_GO: Defect = Defect::fix(
 )
 .fits_only(gates::JOB_CONTROLLER);
 
+const FIX_GOING_PODS_WERE_MADE: Defect = Defect::fix(
+    "fix-going-pods-were-made",
+    "FINDINGS.md, 88",
+    "a pod of a Job that is first seen when it is already to go counts as made: the Job does not wait for it any more",
+)
+.fits_only(gates::JOB_CONTROLLER);
+
 defects! {
     /// A mistake in the Job controller, or the fix of one.
     pub enum JobDefect in "Job controllers" {
@@ -157,5 +164,6 @@ defects! {
         FixSuspendedJobsFinish = FIX_SUSPENDED_JOBS_FINISH,
         FixFailJobIsKept = FIX_FAIL_JOB_IS_KEPT,
         FixLatePodsGo = FIX_LATE_PODS_GO,
+        FixGoingPodsWereMade = FIX_GOING_PODS_WERE_MADE,
     }
 }

@@ -148,12 +148,17 @@ impl Events {
 
     /// `addPod`
     fn add_pod(&self, rx: Rx, pod: &Object) {
+        let job_of = |reference| resolve_controller_ref(rx, self.jobs, pod.namespace(), reference);
         if pod.is_being_deleted() {
+            let job = get_controller_of(pod.json()).and_then(job_of);
+            // Upstream says that it was made earlier, before a restart perhaps. Who was restarted expects nothing yet.
+            if let Some(job) = job.filter(|_| self.defects.has(JobDefect::FixGoingPodsWereMade)) {
+                EXPECTATIONS.creation_observed(rx, &pod_key(&job.object));
+            }
             return self.delete_pod(rx, pod, false);
         }
         if let Some(reference) = get_controller_of(pod.json()) {
-            let job = resolve_controller_ref(rx, self.jobs, pod.namespace(), reference);
-            if let Some(job) = job {
+            if let Some(job) = job_of(reference) {
                 EXPECTATIONS.creation_observed(rx, &pod_key(&job.object));
                 enqueue_sync_job_batched(rx, &job.object);
             }

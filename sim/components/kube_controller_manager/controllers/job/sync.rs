@@ -16,10 +16,7 @@ use wavetank_engine::Rx;
 use super::backoff_utils::{
     BackoffRecord, get_finished_time, new_backoff_record, remove_backoff_record,
 };
-use super::conditions::{
-    append_condition, ensure_job_condition_status, new_condition, terminal_condition,
-    true_condition,
-};
+use super::conditions::{new_condition, terminal_condition, true_condition};
 use super::controller::{EXPECTATIONS, JobController, QUEUE, controller_ref};
 use super::defects::JobDefect;
 use super::indexed_job_utils::{
@@ -212,7 +209,7 @@ impl SyncJobCtx {
     }
 }
 
-fn now(rx: Rx) -> Stamp {
+pub(super) fn now(rx: Rx) -> Stamp {
     Stamp::of(rx.clock())
 }
 
@@ -285,21 +282,21 @@ impl JobController {
         self.evaluate_failure(rx, &mut cx, start);
         self.evaluate_indexes(rx, &mut cx);
         let active = len(&cx.active_pods);
-        let (active, conditions_changed, managed) = match cx.finished_condition.is_some() {
+        let acted = match cx.finished_condition.is_some() {
             true => self.finish(rx, &mut cx, active, satisfied).await,
             false => self.carry_on(rx, &mut cx, active, satisfied).await,
         };
         let status = |field| json::number(&cx.job, &["status", field]);
-        let needs_update = conditions_changed
-            || active != of_status(&cx.job, "active")
+        let needs_update = acted.conditions_changed
+            || acted.active != of_status(&cx.job, "active")
             || status("ready") != Some(cx.ready)
             || status("terminating") != Some(cx.terminating);
-        set_count(&mut cx.job, "active", active);
+        set_count(&mut cx.job, "active", acted.active);
         json::set(&mut cx.job, &["status", "ready"], cx.ready);
         json::set(&mut cx.job, &["status", "terminating"], cx.terminating);
         self.track_job_status_and_remove_finalizers(rx, &mut cx, needs_update)
             .await?;
-        managed
+        acted.managed
     }
 
     fn satisfied_expectations(&self, rx: Rx, key: &Item, job: &Object) -> bool {
@@ -489,83 +486,9 @@ impl JobController {
             cx.finished_condition = Some(criteria_met(("SuccessPolicy", &message), now(rx)));
         }
     }
-
-    /// The Job ends: its active pods go. How many stay, and whether its conditions have changed.
-    async fn finish(
-        &self,
-        rx: Rx,
-        cx: &mut SyncJobCtx,
-        active: i64,
-        satisfied: bool,
-    ) -> (i64, bool, Result<(), SyncError>) {
-        let (deleted_ready, deleted, result) = self.delete_active_pods(rx, cx).await;
-        let unseen = !satisfied && !self.defects.has(JobDefect::FinishesBeforePodsAreSeen);
-        let mut keeps = false;
-        if deleted != active || unseen {
-            // Pods may be left, or be made and not seen.
-            let decided = cx.finished_condition.take();
-            keeps = self.defects.has(JobDefect::FixFailJobIsKept) && is_failure_target(&decided);
-            if let Some(decided) = decided.filter(|_| keeps) {
-                append_condition(&mut cx.job, decided);
-            }
-        }
-        cx.terminating += deleted;
-        cx.ready -= deleted_ready;
-        (active - deleted, keeps, result)
-    }
-
-    /// It goes on: there are as many pods as it needs, unless it is complete, or suspended.
-    async fn carry_on(
-        &self,
-        rx: Rx,
-        cx: &mut SyncJobCtx,
-        active: i64,
-        satisfied: bool,
-    ) -> (i64, bool, Result<(), SyncError>) {
-        let manages = satisfied && !cx.own.is_being_deleted();
-        let (active, managed) = match manages {
-            true => self.manage_job(rx, cx).await,
-            false => (active, Ok(())),
-        };
-        let complete = match of_spec(&cx.job, "completions") {
-            None => cx.succeeded > 0,
-            Some(completions) => cx.succeeded >= completions,
-        };
-        if complete && active == 0 {
-            let why = (
-                "CompletionsReached",
-                "Reached expected number of succeeded pods",
-            );
-            cx.finished_condition = Some(criteria_met(why, now(rx)));
-            return (active, false, managed);
-        }
-        let changed = manages && self.suspend_or_resume(rx, &mut cx.job);
-        (active, changed, managed)
-    }
-
-    /// Says that the Job is suspended, or no more: has that changed?
-    fn suspend_or_resume(&self, rx: Rx, job: &mut Json) -> bool {
-        let suspended = job_suspended(job);
-        // Nobody asks for the time where nothing is written.
-        if !suspended && json::list(job, &["status", "conditions"]).is_empty() {
-            return false;
-        }
-        let now = now(rx);
-        let (status, why) = match suspended {
-            true => ("True", ("JobSuspended", "Job suspended")),
-            false => ("False", ("JobResumed", "Job resumed")),
-        };
-        let changed = ensure_job_condition_status(job, "Suspended", status, why, now);
-        if changed && !suspended {
-            set_start_time(job, Some(now));
-        } else if changed && !self.defects.has(JobDefect::DeadlineCountsSuspension) {
-            set_start_time(job, None);
-        }
-        changed
-    }
 }
 
-fn set_start_time(job: &mut Json, at: Option<Stamp>) {
+pub(super) fn set_start_time(job: &mut Json, at: Option<Stamp>) {
     let path = ["status", "startTime"];
     match at {
         Some(at) => json::set(job, &path, at.seconds()),
@@ -578,15 +501,8 @@ fn failure_target(why: (&str, &str), now: Stamp) -> Json {
     new_condition("FailureTarget", "True", why, now)
 }
 
-/// Is the Job to fail, and does its status not say so yet?
-fn is_failure_target(condition: &Option<Json>) -> bool {
-    condition
-        .as_ref()
-        .is_some_and(|own| own["type"] == "FailureTarget")
-}
-
 /// Upstream's `newSuccessCondition`: what is said before `Complete` is.
-fn criteria_met(why: (&str, &str), now: Stamp) -> Json {
+pub(super) fn criteria_met(why: (&str, &str), now: Stamp) -> Json {
     new_condition("SuccessCriteriaMet", "True", why, now)
 }
 

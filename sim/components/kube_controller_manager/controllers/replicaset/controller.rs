@@ -22,10 +22,9 @@ use super::notes::Syncs;
 use super::status::{StatusOf, calculate_status};
 use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::{
-    Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, EXPECTATIONS_TIMEOUT,
-    Expectations, PodOwnerDefect, RealPodControl, SyncError, filter_pods_by_owner,
-    find_min_next_pod_availability_check, is_controlled_by, is_pod_active, is_pod_terminating,
-    pod_key,
+    Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, Expectations, PodOwnerDefect,
+    RealPodControl, SyncError, filter_pods_by_owner, find_min_next_pod_availability_check,
+    is_controlled_by, is_pod_active, is_pod_terminating, pod_key,
 };
 use crate::gates;
 use wavetank_components::elected::process_next_work_item;
@@ -205,13 +204,10 @@ impl ReplicaSetController {
             let after = next.unwrap_or(Duration::from_secs(min_ready.unsigned_abs()));
             self.kind.queue().add_after(rx, key.clone(), after);
         }
-        // Of several delays the first one counts, so each sync asks anew.
-        if !self.expectations.satisfied_expectations(rx, key)
-            && self.defects.has(ReplicaSetDefect::FixWakeWhenExpired)
-        {
-            let after = EXPECTATIONS_TIMEOUT + Duration::from_secs(1);
-            self.kind.queue().add_after(rx, key.clone(), after);
-        }
+        let wakes = || self.defects.has(ReplicaSetDefect::FixWakeWhenExpired);
+        let queue = self.kind.queue();
+        self.expectations
+            .wake_when_expired(rx, queue, key.clone(), wakes);
         Ok(())
     }
 

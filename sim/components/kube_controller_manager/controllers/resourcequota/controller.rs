@@ -73,7 +73,9 @@ impl QuotaController {
         let defects: Set<RecountDefect> = cx.defects.of();
         let mut quotas = cx.informers.informer_for(&RESOURCE_QUOTAS);
         quotas.add_event_handler(HandlerSpec {
-            on: NotState(Arc::new(|rx, _, notice| quota_changed(rx, notice))),
+            on: NotState(Arc::new(move |rx, _, notice| {
+                quota_changed(rx, notice, defects)
+            })),
             ..HandlerSpec::new(CONTROLLER)
         });
         let quotas = quotas.lister();
@@ -252,7 +254,7 @@ fn charges_are_over(rx: Rx, key: &Item) -> Result<(), Duration> {
 }
 
 /// The handlers of quotas: `addQuota`, and what updates and deletions do.
-fn quota_changed(rx: Rx, notice: &Notice) {
+fn quota_changed(rx: Rx, notice: &Notice, defects: Set<RecountDefect>) {
     match notice {
         Notice::Added { new, .. } => {
             charged(rx, &ResourceList::default(), new);
@@ -262,7 +264,12 @@ fn quota_changed(rx: Rx, notice: &Notice) {
             let list = |of: &Stored, path: [&str; 2]| ResourceList::of(of.object.json(), &path);
             charged(rx, &list(old, ["status", "used"]), new);
             let hard = ["spec", "hard"];
-            if !list(old, hard).equals(&list(new, hard)) {
+            // It was made anew between two looks. Upstream does not ask.
+            let is_another = || {
+                old.object.uid() != new.object.uid()
+                    && defects.has(RecountDefect::FixQuotasMadeAnew)
+            };
+            if !list(old, hard).equals(&list(new, hard)) || is_another() {
                 add_quota(rx, new);
             }
         }

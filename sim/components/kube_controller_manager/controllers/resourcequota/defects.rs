@@ -27,11 +27,19 @@ const COUNTS_FORGET_CHARGES: Defect = Defect::open(
 )
 .fits_only(gates::QUOTA_CONTROLLER);
 
+const FIX_QUOTAS_MADE_ANEW: Defect = Defect::fix(
+    "fix-quotas-made-anew",
+    "FINDINGS.md, 89",
+    "a quota in whose place there is another one of its name is counted, although both allow the same",
+)
+.fits_only(gates::QUOTA_CONTROLLER);
+
 defects! {
     /// A mistake in the controller of quotas.
     pub enum RecountDefect in "controllers of quotas" {
         CountsWithoutPrecondition = COUNTS_WITHOUT_PRECONDITION,
         QuotasAreNotCountedAgain = QUOTAS_ARE_NOT_COUNTED_AGAIN,
         CountsForgetCharges = COUNTS_FORGET_CHARGES,
+        FixQuotasMadeAnew = FIX_QUOTAS_MADE_ANEW,
     }
 }

@@ -154,6 +154,14 @@ fn of_the_end() -> Vec<PropertyInfo> {
         )
         .fits(writes_alone),
         PropertyInfo::new(
+            "unfinished-jobs-have-pods",
+            "some time after calm each Job that has neither finished nor is suspended has a pod; not asked where one failed so late \
+             that the next has to wait",
+            NEEDED,
+            |settled| Box::new(end::UnfinishedJobsHavePods::after(settled)),
+        )
+        .fits(writes_alone),
+        PropertyInfo::new(
             "jobs-are-quiet",
             "some time after calm the controller changes nothing any more, but a few times after a change that comes late",
             NEEDED,

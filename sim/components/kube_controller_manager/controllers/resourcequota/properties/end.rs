@@ -7,7 +7,7 @@ use wavetank_api::kinds::RESOURCE_QUOTAS;
 use wavetank_api::quota::{Evaluator, ResourceList, calculate_usage};
 use wavetank_api::{Json, Object, Resource, Stamp};
 use wavetank_apiserver::Admitted;
-use wavetank_engine::{Check, Note, Property, Time, World};
+use wavetank_engine::{Check, Note, Property, Stable, Time, World};
 use wavetank_etcd::Change;
 
 use super::super::CONTROLLER;
@@ -85,13 +85,46 @@ impl Property for QuotaUsageConverges {
     }
 }
 
-/// What is wrong with what a quota says.
-fn wrong(world: &World, quota: &Object) -> Option<String> {
+/// Why a quota does not bind as its spec says: apiservers go by its status.
+fn does_not_bind(quota: &Object) -> Option<String> {
     let list = |path: [&str; 2]| ResourceList::of(quota.json(), &path);
     let (hard, says) = (list(["spec", "hard"]), list(["status", "hard"]));
-    if !hard.equals(&says) {
-        let (hard, says) = (hard.pretty_print(), says.pretty_print());
-        return Some(format!("it allows {hard}, and its status says {says}"));
+    (!hard.equals(&says)).then(|| {
+        let says = match says.pretty_print() {
+            nothing if nothing.is_empty() => "nothing".to_owned(),
+            says => says,
+        };
+        format!(
+            "it allows {}, and its status says {says}",
+            hard.pretty_print()
+        )
+    })
+}
+
+fn all_bind(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
+    }
+    let quotas = ClusterView(world).all(RESOURCE_QUOTAS.registry);
+    let mut checked = Check::Idle;
+    for quota in quotas {
+        if let Some(wrong) = does_not_bind(quota) {
+            return violated("quota", quota.name(), wrong);
+        }
+        checked = Check::Held;
+    }
+    checked
+}
+
+/// Quotas bind.
+pub(super) fn quotas_bind(after: Duration) -> Stable {
+    Stable::new("quotas-bind", after, |_, _| Check::Idle, all_bind)
+}
+
+/// What is wrong with what a quota says.
+fn wrong(world: &World, quota: &Object) -> Option<String> {
+    if let Some(wrong) = does_not_bind(quota) {
+        return Some(wrong);
     }
     let namespace = quota.namespace();
     let of = |resource: &'static Resource| {
@@ -102,7 +135,7 @@ fn wrong(world: &World, quota: &Object) -> Option<String> {
     };
     let all: Vec<_> = Resource::ALL.into_iter().filter_map(of).collect();
     let is = calculate_usage(quota.json(), &all, Stamp::of(world.now()));
-    let used = list(["status", "used"]);
+    let used = ResourceList::of(quota.json(), &["status", "used"]);
     (!is.equals(&used)).then(|| {
         let (is, used) = (is.pretty_print(), used.pretty_print());
         format!("{is} is used, and its status says {used}")

@@ -20,8 +20,8 @@ use super::{NEEDED, USERS};
 /// after the last of these.
 const GIVEN_BACK_WITHIN: Duration = Duration::from_secs(5 * 60 + 120);
 /// What failed in a storm is tried again a little later than the storm was long.
-pub(super) const SETTLES_WITHIN: Duration =
-    GIVEN_BACK_WITHIN.saturating_add(Duration::from_secs(180));
+const TRIED_AGAIN_WITHIN: Duration = Duration::from_secs(180);
+pub(super) const SETTLES_WITHIN: Duration = GIVEN_BACK_WITHIN.saturating_add(TRIED_AGAIN_WITHIN);
 
 /// Somebody has to use quotas, and apiservers have to charge to them.
 const USED: [Entry; 3] = [
@@ -53,6 +53,12 @@ pub(super) fn all() -> Vec<PropertyInfo> {
              late",
             NEEDED,
             |settled| Box::new(end::QuotaUsageConverges::after(settled)),
+        ),
+        PropertyInfo::new(
+            "quotas-bind",
+            "3 min after calm the status of each quota says what it allows: before that it binds nobody",
+            NEEDED,
+            |_| Box::new(end::quotas_bind(TRIED_AGAIN_WITHIN)),
         ),
     ];
     let users = |spec: &Spec| spec.count(USERS) > 0;
