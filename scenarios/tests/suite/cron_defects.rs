@@ -1,5 +1,5 @@
 //! The defects of the CronJob controller that a seed of `cron-storm` shows. `existing-jobs-are-not-taken-up` is found by
-//! `cron-job-made`, and `fix-find-missed-times` by `cron-missed`.
+//! `cron-job-made`, `fix-find-missed-times` by `cron-missed`, and `fix-forgotten-jobs-are-active` by `cron-forbidden`.
 
 use crate::support::pins::pins;
 

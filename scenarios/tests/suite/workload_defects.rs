@@ -1,6 +1,6 @@
 //! The defects of controllers of sets of pods that a seed of `workload-storm`, `rollout-storm` or `controller-staleness` shows;
-//! `deletions-count-twice` is found by `replicaset-stale`, `fix-count-no-deleted` by `replicaset-deletes`. `fix-wake-when-expired` shows in fewer seeds than a test can try: here a set is made anew at the
-//! moment that matters.
+//! `deletions-count-twice` is found by `replicaset-stale`, `fix-count-no-deleted` by `replicaset-deletes`. `fix-wake-when-expired` is found by
+//! `replicaset-unseen`, and shows in fewer seeds than a test can try: here a set is made anew at the moment that matters.
 
 use crate::support::pins::pins;
 use crate::support::planned::shows_fix;

@@ -96,6 +96,13 @@ const FIX_ACTIVE_BY_UID: Defect = Defect::fix(
 )
 .fits_only(gates::CRON_JOB_CONTROLLER);
 
+const FIX_FORGOTTEN_JOBS_ARE_ACTIVE: Defect = Defect::fix(
+    "fix-forgotten-jobs-are-active",
+    "FINDINGS.md, 90",
+    "a Job of a CronJob that has not ended, and that the status does not list as active, is listed when it is seen",
+)
+.fits_only(gates::CRON_JOB_CONTROLLER);
+
 defects! {
     /// A mistake in the CronJob controller, or the fix of one.
     pub enum CronJobDefect in "CronJob controllers" {
@@ -111,5 +118,6 @@ defects! {
         FixFindMissedTimes = FIX_FIND_MISSED_TIMES,
         FixDelayFromLastTime = FIX_DELAY_FROM_LAST_TIME,
         FixActiveByUid = FIX_ACTIVE_BY_UID,
+        FixForgottenJobsAreActive = FIX_FORGOTTEN_JOBS_ARE_ACTIVE,
     }
 }

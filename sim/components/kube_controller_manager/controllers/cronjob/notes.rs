@@ -23,6 +23,8 @@ pub(super) struct MakesJobFor {
     pub forbids: bool,
     /// How many Jobs the status lists that it acts on.
     pub active: usize,
+    /// The UIDs of its Jobs for other times that it sees, and that have not ended there.
+    pub others: Arc<[Arc<str>]>,
 }
 
 /// It made one.

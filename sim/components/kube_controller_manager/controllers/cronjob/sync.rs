@@ -1,6 +1,7 @@
 //! One sync of a CronJob (`sync`, `syncCronJob`, `cleanupFinishedJobs`): Jobs that have ended are taken off the list of those
 //! that are active, there are not too many of them, and the Job of the time that is due is made.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -60,6 +61,12 @@ fn get_finished_status(job: &Json) -> Option<&str> {
         matches!(kind, "Complete" | "Failed") && own["status"] == "True"
     })?;
     Some(json::text(ended, &["type"]))
+}
+
+/// Is it a Job of this CronJob that has not ended?
+fn runs_for(cron_job: &Json, job: &Json) -> bool {
+    let uid = json::text(cron_job, &["metadata", "uid"]);
+    is_controlled_by(job, uid) && !is_job_finished(job)
 }
 
 impl ControllerV2 {
@@ -160,6 +167,12 @@ impl ControllerV2 {
                 let fresh = self.rest.object(rx, get).await?.json();
                 if in_active_list(&fresh, uid) {
                     work.read_since = Some(fresh);
+                } else if runs_for(work.cron_job(), json)
+                    && self.defects.has(CronJobDefect::FixForgottenJobsAreActive)
+                {
+                    // Who made it ended before the status said so. Upstream tells that, and leaves it.
+                    add_to_active_list(work.change(), &job.object, job.resource_version);
+                    work.updates = true;
                 }
             } else if is_job_finished(json) {
                 if found {
@@ -227,7 +240,11 @@ impl ControllerV2 {
         if policy == "Replace" {
             self.replace_active(rx, work).await?;
         }
-        self.make_job(rx, work, &schedule, time, now).await
+        let others = jobs.iter().map(|job| &job.object);
+        let others = others.filter(|job| job.name() != name && runs_for(json, job.json()));
+        let others = others.map(|job| job.uid().into()).collect();
+        self.make_job(rx, work, &schedule, (time, now), others)
+            .await
     }
 
     /// What `Forbid` asks.
@@ -235,9 +252,8 @@ impl ControllerV2 {
         if !self.defects.has(CronJobDefect::ForbidAsksTheCache) {
             return !active(cron_job).is_empty();
         }
-        let uid = json::text(cron_job, &["metadata", "uid"]);
-        let mut own = jobs.iter().map(|job| job.object.json());
-        own.any(|job| is_controlled_by(job, uid) && !is_job_finished(job))
+        let mut seen = jobs.iter().map(|job| job.object.json());
+        seen.any(|job| runs_for(cron_job, job))
     }
 
     /// What `Replace` does before the next Job is made.
@@ -255,14 +271,14 @@ impl ControllerV2 {
         Ok(())
     }
 
-    /// The rest of `syncCronJob`, from where the Job is made.
+    /// The rest of `syncCronJob`, from where the Job of a time is made. These others are seen to run.
     async fn make_job(
         &self,
         rx: Rx,
         work: &mut Work,
         schedule: &Schedule,
-        time: Stamp,
-        now: Stamp,
+        (time, now): (Stamp, Stamp),
+        others: Arc<[Arc<str>]>,
     ) -> Synced {
         let cron_job = work.object();
         let json = cron_job.json();
@@ -284,6 +300,7 @@ impl ControllerV2 {
             },
             forbids: json::text(json, &["spec", "concurrencyPolicy"]) == "Forbid",
             active: active(json).len(),
+            others,
         });
         let post = Request::new(Method::Post, JOBS.path(cron_job.namespace(), ""));
         let made = match self.rest.object(rx, post.with(job)).await {

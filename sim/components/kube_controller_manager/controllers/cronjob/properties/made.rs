@@ -1,6 +1,7 @@
 //! Which Jobs are made, and when.
 
 use wavetank_api::Object;
+use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_api::kinds::{CRON_JOBS, JOBS};
 use wavetank_api::{Stamp, json};
 use wavetank_engine::{Always, Check, Note, World};
@@ -84,6 +85,24 @@ pub(super) fn forbidden_jobs_wait() -> Always {
             let active = own.active;
             let forbidden = own.forbids && active > 0;
             forbidden.then(|| format!("which is forbidden beside {active} that are active"))
+        })
+    })
+}
+
+/// What the controller sees that runs may have ended meanwhile.
+fn still_runs(world: &World, uid: &str) -> bool {
+    let jobs = ClusterView(world).all(JOBS.registry);
+    let mut jobs = jobs.into_iter().filter(|job| job.uid() == uid);
+    jobs.any(|job| !is_job_finished(job.json()) && !job.is_being_deleted())
+}
+
+pub(super) fn forbidden_jobs_run_alone() -> Always {
+    always("forbidden-jobs-run-alone", |world, note| {
+        makes(note, |own| {
+            let others = own.others.iter().filter(|uid| still_runs(world, uid));
+            let others = others.count();
+            let forbidden = own.forbids && others > 0;
+            forbidden.then(|| format!("which is forbidden beside {others} that it sees run"))
         })
     })
 }

@@ -1,6 +1,6 @@
 //! What is promised to users of CronJobs: `made` says which Jobs are made, `end` what is true once all has been well for a while.
 //! Upstream promises that a Job is made about once for each time of a schedule: a time may be left out, and a Job that is gone
-//! may be made again. Which run at once is decided by the status that the controller acts on.
+//! may be made again. Which run at once is decided by the status that the controller acts on, and by the Jobs that it sees.
 
 mod end;
 mod made;
@@ -61,6 +61,12 @@ fn of_made() -> Vec<PropertyInfo> {
             "where Jobs are forbidden to run at once none is made while the status that the controller acts on lists one",
             NEEDED,
             |_| Box::new(made::forbidden_jobs_wait()),
+        ),
+        PropertyInfo::new(
+            "forbidden-jobs-run-alone",
+            "where Jobs are forbidden to run at once none is made while the controller sees one that has not ended",
+            NEEDED,
+            |_| Box::new(made::forbidden_jobs_run_alone()),
         ),
     ];
     all.into_iter().map(|own| own.tested_by(&USED)).collect()
