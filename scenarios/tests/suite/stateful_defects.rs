@@ -1,4 +1,5 @@
-//! The defects of the StatefulSet controller, and of who protects claims. `asks-the-cache-only` is found by `claims-in-use`.
+//! The defects of the StatefulSet controller, and of who protects claims. `asks-the-cache-only` is found by `claims-in-use`,
+//! the lack of `fix-claims-follow-at-once` by `claims-policy`.
 //! `fix-delete-the-pod-it-saw` shows when a request is late by the time another manager needs to lead: here it is.
 
 use crate::support::pins::pins;

@@ -99,7 +99,7 @@ const FIX_ACTIVE_BY_UID: Defect = Defect::fix(
 const FIX_FORGOTTEN_JOBS_ARE_ACTIVE: Defect = Defect::fix(
     "fix-forgotten-jobs-are-active",
     "FINDINGS.md, 90",
-    "a Job of a CronJob that has not ended, and that the status does not list as active, is listed when it is seen",
+    "a Job of a CronJob that has not ended, and that the status does not list as active, is listed before the Job of another time is made",
 )
 .fits_only(gates::CRON_JOB_CONTROLLER);
 

@@ -17,7 +17,7 @@ use super::controller::ControllerV2;
 use super::defects::CronJobDefect;
 use super::jobs::{
     active, add_to_active_list, by_job_start_time, delete_from_active_list, get_job_from_template2,
-    get_job_name, in_active_list, in_active_list_by_name,
+    get_job_name, in_active_list, in_active_list_by_name, scheduled_time,
 };
 use super::notes::{DeletesJob, JobIsForeign, MadeJobFor, MakesJobFor};
 use super::times::{
@@ -167,12 +167,6 @@ impl ControllerV2 {
                 let fresh = self.rest.object(rx, get).await?.json();
                 if in_active_list(&fresh, uid) {
                     work.read_since = Some(fresh);
-                } else if runs_for(work.cron_job(), json)
-                    && self.defects.has(CronJobDefect::FixForgottenJobsAreActive)
-                {
-                    // Who made it ended before the status said so. Upstream tells that, and leaves it.
-                    add_to_active_list(work.change(), &job.object, job.resource_version);
-                    work.updates = true;
                 }
             } else if is_job_finished(json) {
                 if found {
@@ -233,6 +227,9 @@ impl ControllerV2 {
         if in_active_list_by_name(json, &name) || last_schedule_time(json) == Some(time) {
             return Ok(Some(next(json)));
         }
+        self.list_forgotten(work, jobs, time);
+        let cron_job = work.object();
+        let json = cron_job.json();
         let policy = json::text(json, &["spec", "concurrencyPolicy"]);
         if policy == "Forbid" && self.is_something_active(json, jobs) {
             return Ok(Some(next(json)));
@@ -245,6 +242,21 @@ impl ControllerV2 {
         let others = others.map(|job| job.uid().into()).collect();
         self.make_job(rx, work, &schedule, (time, now), others)
             .await
+    }
+
+    /// Who made a Job may have ended before the status said so. Upstream tells that, and leaves it. The Job of the time that is due is
+    /// met by its name.
+    fn list_forgotten(&self, work: &mut Work, jobs: &[Stored], due: Stamp) {
+        for job in jobs {
+            let json = job.object.json();
+            let is_forgotten = runs_for(work.cron_job(), json)
+                && !in_active_list(work.cron_job(), job.object.uid())
+                && scheduled_time(json) != Some(due);
+            if is_forgotten && self.defects.has(CronJobDefect::FixForgottenJobsAreActive) {
+                add_to_active_list(work.change(), &job.object, job.resource_version);
+                work.updates = true;
+            }
+        }
     }
 
     /// What `Forbid` asks.

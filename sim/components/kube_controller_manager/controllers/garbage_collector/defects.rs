@@ -98,6 +98,12 @@ const FIX_SUCCESSOR_IS_ANOTHER: Defect = Defect::fix(
     "an object that a list shows in the place of another of the same name takes that out of the graph",
 );
 
+const FIX_FINALIZERS_GO_BY_UID: Defect = Defect::fix(
+    "fix-finalizers-go-by-uid",
+    "FINDINGS.md, 91",
+    "the collector takes the finalizer of an owner from no other object that has its name by now",
+);
+
 defects! {
     /// A mistake in the garbage collector, or the fix of one.
     pub enum CollectorDefect in "garbage collectors" {
@@ -115,5 +121,6 @@ defects! {
         OwnedItemsAreRequeued = OWNED_ITEMS_ARE_REQUEUED,
         FixDeleteAsCompared = FIX_DELETE_AS_COMPARED,
         FixSuccessorIsAnother = FIX_SUCCESSOR_IS_ANOTHER,
+        FixFinalizersGoByUid = FIX_FINALIZERS_GO_BY_UID,
     }
 }

@@ -9,6 +9,7 @@ use wavetank_engine::Note;
 use super::graph::{DELETE_DEPENDENTS, ORPHAN_DEPENDENTS, has_finalizer, owner_references};
 use super::notes::{
     Deletes, EndsForeground, EndsOrphaning, Forgets, Monitors, Of, Orphans, Releases,
+    TakesFinalizer,
 };
 
 fn about(text: String, of: &[&Of]) -> Option<Description> {
@@ -48,6 +49,14 @@ pub(super) fn note(note: &Note) -> Option<Description> {
     if let Some(Forgets(object)) = body.get() {
         let text = format!("has found that {} {} is gone", object.kind, object.key);
         return about(text, &[object]);
+    }
+    if let Some(TakesFinalizer { of, is_another }) = body.get() {
+        let which = match is_another {
+            true => "what has the name of ",
+            false => "",
+        };
+        let text = format!("takes the finalizer from {which}{} {}", of.kind, of.key);
+        return about(text, &[of]);
     }
     let Releases { object, owners } = body.get()?;
     let count = owners.len();

@@ -66,6 +66,13 @@ pub(super) struct EndsOrphaning {
     pub owner: Of,
 }
 
+/// It is about to take the finalizer from an owner, or from what has its name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct TakesFinalizer {
+    pub of: Of,
+    pub is_another: bool,
+}
+
 /// It is about to take owners out of the references of an object that has others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Releases {

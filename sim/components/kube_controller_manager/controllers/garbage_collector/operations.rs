@@ -12,7 +12,7 @@ use wavetank_engine::Rx;
 use super::GarbageCollector;
 use super::defects::CollectorDefect;
 use super::graph::{NodeId, ObjectReference, OwnerReference, owner_references};
-use super::notes::Deletes;
+use super::notes::{Deletes, TakesFinalizer};
 use crate::controller_utils::discovery::{Mapping, MappingError, rest_mapping};
 
 /// How a client of metadata asks for it (`client-go/metadata/metadata.go`).
@@ -264,6 +264,15 @@ impl GarbageCollector {
             if stay.len() == all.len() {
                 return Ok(());
             }
+            let is_another = read.object.uid() != &*owner.uid;
+            // Upstream does not ask.
+            if is_another && self.defects.has(CollectorDefect::FixFinalizersGoByUid) {
+                return Ok(());
+            }
+            rx.note(TakesFinalizer {
+                of: owner.into(),
+                is_another,
+            });
             let finalizers = match stay.is_empty() {
                 true => Json::Null,
                 false => json!(stay),

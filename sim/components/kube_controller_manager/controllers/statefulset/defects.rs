@@ -102,6 +102,13 @@ const FIX_LOOK_AGAIN_FOR_CACHES: Defect = Defect::fix(
 )
 .fits_only(gates::STATEFUL_SET_CONTROLLER);
 
+const FIX_CLAIMS_FOLLOW_AT_ONCE: Defect = Defect::fix(
+    "fix-claims-follow-at-once",
+    "FINDINGS.md, 92",
+    "claims are to stay or to go as their set says, also while its pods in order are not ready",
+)
+.fits_only(gates::STATEFUL_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the StatefulSet controller, or the fix of one.
     pub enum StatefulSetDefect in "StatefulSet controllers" {
@@ -118,5 +125,6 @@ defects! {
         FixClaimsGoFirst = FIX_CLAIMS_GO_FIRST,
         FixLookAgainForClaims = FIX_LOOK_AGAIN_FOR_CLAIMS,
         FixLookAgainForCaches = FIX_LOOK_AGAIN_FOR_CACHES,
+        FixClaimsFollowAtOnce = FIX_CLAIMS_FOLLOW_AT_ONCE,
     }
 }

@@ -191,6 +191,9 @@ impl StatefulSetControl {
     /// Makes what is missing, and deletes what is too much: was it stopped on the way?
     async fn process(&self, rx: Rx, round: &Round<'_>) -> Result<bool, SyncError> {
         let monotonic = round.monotonic;
+        for pod in round.all() {
+            self.fix_claims_at_once(rx, round, pod).await?;
+        }
         let replica = |at| Box::pin(self.process_replica(rx, round, at)) as Member<'_, _>;
         if run_for_all(monotonic, round.replicas.len(), replica).await? {
             return Ok(true);
@@ -265,6 +268,25 @@ impl StatefulSetControl {
             && round.is_updated(at)
             && round.rolls()
             && !self.defects.has(StatefulSetDefect::WaitsForBrokenPod)
+    }
+
+    /// Our proposal: what becomes of the claims of a pod waits for no pod.
+    async fn fix_claims_at_once(
+        &self,
+        rx: Rx,
+        round: &Round<'_>,
+        pod: &Json,
+    ) -> Result<(), SyncError> {
+        let (set, control) = (&round.update_set, &self.pod_control);
+        let differs = is_created(pod) && !control.claims_match_retention_policy(rx, set, pod);
+        match differs && self.defects.has(StatefulSetDefect::FixClaimsFollowAtOnce) {
+            true => {
+                control
+                    .update_pod_claim_for_retention_policy(rx, set, pod)
+                    .await
+            }
+            false => Ok(()),
+        }
     }
 
     async fn fix_pod_claim(&self, rx: Rx, round: &Round<'_>, at: usize) -> Result<bool, SyncError> {

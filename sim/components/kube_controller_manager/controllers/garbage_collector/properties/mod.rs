@@ -54,6 +54,19 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         )
         .tested_by(&USED),
         PropertyInfo::new(
+            "finalizers-go-from-their-owner",
+            "the garbage collector takes the finalizer of an owner, whose dependents have gone or were released, from no other object \
+             of its name",
+            NEEDED,
+            |_| {
+                Box::new(always(
+                    "finalizers-go-from-their-owner",
+                    waiting::is_of_owner,
+                ))
+            },
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
             "graph-keeps-what-is-there",
             "the garbage collector takes no object for gone that an informer has shown to it and that is there",
             NEEDED,

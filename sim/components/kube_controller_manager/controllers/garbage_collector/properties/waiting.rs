@@ -8,7 +8,9 @@ use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Keys;
 
 use super::super::graph::{OwnerReference, owner_references};
-use super::super::notes::{EndsForeground, EndsOrphaning, Forgets, Orphans, Processed};
+use super::super::notes::{
+    EndsForeground, EndsOrphaning, Forgets, Orphans, Processed, TakesFinalizer,
+};
 use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
@@ -172,5 +174,21 @@ pub(super) fn is_gone(world: &World, note: &Note) -> Check {
             let message = format!("{} passes for gone, and is there", object.key);
             violated("object", &object.key, message)
         }
+    }
+}
+
+/// `finalizers-go-from-their-owner`
+pub(super) fn is_of_owner(_: &World, note: &Note) -> Check {
+    let Some(TakesFinalizer { of, is_another }) = note.body.get() else {
+        return Check::Idle;
+    };
+    let key = &of.key;
+    match is_another {
+        false => Check::Held,
+        true => violated(
+            "owner",
+            key,
+            format!("the finalizer of {key} is taken from another object of that name"),
+        ),
     }
 }

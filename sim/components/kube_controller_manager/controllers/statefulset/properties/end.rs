@@ -99,23 +99,38 @@ fn wrong_pod(set: &Json, pods: &[&Json]) -> Option<String> {
     more.map(|pod| format!("has the pod {} that it does not ask for", name(pod)))
 }
 
-/// What is wrong with the claims of its pods.
-fn wrong_claim(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
-    let claims = ClusterView(world).all(PERSISTENT_VOLUME_CLAIMS.registry);
-    for pod in pods {
-        for (claim, _) in claim_names(set, get_ordinal(pod)?) {
+/// The names of the claims of its pods, with the claims that there are.
+fn claims_of<'a>(
+    world: &'a World,
+    set: &'a Json,
+    pods: &'a [&Json],
+) -> impl Iterator<Item = (&'a Json, String, Option<&'a Object>)> {
+    let stored = ClusterView(world).all(PERSISTENT_VOLUME_CLAIMS.registry);
+    pods.iter().flat_map(move |pod| {
+        let names = claim_names(set, get_ordinal(pod).unwrap_or(-1)).into_iter();
+        let all = names.map(|(claim, _)| {
             let is_it = |own: &&&Object| own.name() == claim && own.namespace() == namespace(set);
-            let Some(stored) = claims.iter().find(is_it) else {
-                return Some(format!("lacks the claim {claim}"));
-            };
-            if !is_claim_owner_up_to_date(stored.json(), set, pod) {
-                return Some(format!(
-                    "has the claim {claim} of others than its policy says"
-                ));
-            }
-        }
-    }
-    None
+            let found = stored.iter().find(is_it).copied();
+            (*pod, claim, found)
+        });
+        all.collect::<Vec<_>>()
+    })
+}
+
+/// A claim of its pods that it does not have, or that is not to go when its policy says.
+fn wrong_claim(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
+    let mut all = claims_of(world, set, pods);
+    let lacking = all.find(|(_, _, found)| found.is_none());
+    let lacking = lacking.map(|(_, claim, _)| format!("lacks the claim {claim}"));
+    lacking.or_else(|| wrong_owner(world, set, pods))
+}
+
+fn wrong_owner(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
+    let mut all = claims_of(world, set, pods);
+    let wrong = all.find(|(pod, _, found)| {
+        found.is_some_and(|claim| !is_claim_owner_up_to_date(claim.json(), set, pod))
+    });
+    wrong.map(|(_, claim, _)| format!("has the claim {claim} of others than its policy says"))
 }
 
 /// What is wrong with its status and its revisions.
@@ -172,6 +187,32 @@ fn are_met(world: &World) -> Check {
 
 pub(super) fn stateful_sets_are_met(after: Duration) -> Stable {
     Stable::new("stateful-sets-are-met", after, |_, _| Check::Idle, are_met)
+}
+
+fn claims_follow(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
+    }
+    let mut checked = Check::Idle;
+    for set in ClusterView(world).all(STATEFUL_SETS.registry) {
+        let pods = owned(world, PODS.registry, set.json());
+        let pods: Vec<&Json> = pods.iter().map(|pod| pod.json()).collect();
+        if is_terminating(set.json()) {
+            continue;
+        }
+        if let Some(wrong) = wrong_owner(world, set.json(), &pods) {
+            let name = set.name();
+            return violated("set", name, format!("the StatefulSet {name} {wrong}"));
+        }
+        checked = Check::Held;
+    }
+    checked
+}
+
+/// Whether its pods are ready or not.
+pub(super) fn claims_follow_their_policy(after: Duration) -> Stable {
+    let name = "claims-follow-their-policy";
+    Stable::new(name, after, |_, _| Check::Idle, claims_follow)
 }
 
 /// One that is not as it is to be may be tried again and again.

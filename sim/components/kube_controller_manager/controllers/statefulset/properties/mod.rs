@@ -91,6 +91,13 @@ fn stable() -> Vec<PropertyInfo> {
             |settled| Box::new(end::stateful_sets_are_met(settled)),
         ),
         PropertyInfo::new(
+            "claims-follow-their-policy",
+            "some time after calm the claims of the pods of each StatefulSet are to stay or to go as that says, whether the pods are \
+             ready or not",
+            NEEDED,
+            |settled| Box::new(end::claims_follow_their_policy(settled)),
+        ),
+        PropertyInfo::new(
             "stateful-sets-are-quiet",
             "some time after calm no StatefulSet that has what it asks for is synced again",
             NEEDED,
