@@ -164,16 +164,19 @@ impl TaintEvictionController {
                 self.evictions.add_work(rx, &key, uid, Duration::ZERO);
             }
             Stays::ForEver => self.cancel_work_with_event(rx, &key),
-            // Upstream compares when the one that waits was made with now: that is always earlier, so it stays as it is.
             Stays::For(time) => {
                 let waits = rx.look(&STATE, |state| {
                     let queue = &state.taint_eviction_queue;
-                    queue.get_worker_unsafe(&key).is_some()
+                    queue.get_worker_unsafe(&key).cloned()
                 });
-                if !waits {
-                    self.evictions.add_work(rx, &key, uid, time);
-                    if !time.is_zero() {
-                        rx.note(Schedules(key));
+                match waits {
+                    // Upstream compares when the one that waits was made with now: that is always earlier, so it stays as it is.
+                    Some(worker) => self.evictions.advance(rx, &key, worker, time),
+                    None => {
+                        self.evictions.add_work(rx, &key, uid, time);
+                        if !time.is_zero() {
+                            rx.note(Schedules(key));
+                        }
                     }
                 }
             }

@@ -33,6 +33,13 @@ const NEW_PODS_ARE_NOT_EVICTED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::TAINT_EVICTION_CONTROLLER);
 
+const FIX_SHORTER_TOLERATIONS_COUNT: Defect = Defect::fix(
+    "fix-shorter-tolerations-count",
+    "FINDINGS.md, 93",
+    "a pod that is to be evicted later goes earlier, if it does not tolerate a newer taint for so long, or tolerates it for less time by now",
+)
+.fits_only(gates::TAINT_EVICTION_CONTROLLER);
+
 defects! {
     /// A mistake in the taint eviction controller.
     pub enum TaintEvictionDefect in "taint eviction controllers" {
@@ -40,5 +47,6 @@ defects! {
         EvictionsAreNotRetried = EVICTIONS_ARE_NOT_RETRIED,
         EvictsPodsByName = EVICTS_PODS_BY_NAME,
         NewPodsAreNotEvicted = NEW_PODS_ARE_NOT_EVICTED,
+        FixShorterTolerationsCount = FIX_SHORTER_TOLERATIONS_COUNT,
     }
 }

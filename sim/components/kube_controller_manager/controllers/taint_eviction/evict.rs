@@ -64,14 +64,30 @@ impl Evictions {
     pub fn add_work(&self, rx: Rx, pod: &Item, uid: Item, after: Duration) {
         let worker = rx.update_at(&STATE, |_, now| TimedWorker {
             created_at: Instant(now),
+            fire_at: Instant(now),
             uid,
             failures: 0,
         });
         self.add(rx, pod, worker, after);
     }
 
+    /// What no release does: the pod goes after so long, if it was to go later.
+    pub fn advance(&self, rx: Rx, pod: &Item, worker: TimedWorker, after: Duration) {
+        let is_later = rx.update_at(&STATE, |_, now| worker.fire_at.0 > now + after);
+        if is_later
+            && self
+                .defects
+                .has(TaintEvictionDefect::FixShorterTolerationsCount)
+        {
+            rx.update(&STATE, |state| state.taint_eviction_queue.cancel_work(pod));
+            self.add(rx, pod, worker, after);
+        }
+    }
+
     fn add(&self, rx: Rx, pod: &Item, worker: TimedWorker, after: Duration) {
-        let added = rx.update(&STATE, |state| {
+        let added = rx.update_at(&STATE, |state, now| {
+            let fire_at = Instant(now + after);
+            let worker = TimedWorker { fire_at, ..worker };
             let queue = &mut state.taint_eviction_queue;
             queue.add_work(pod, worker, after.is_zero())
         });
@@ -245,11 +261,10 @@ fn decide(rx: Rx, pod: &Stored, node: &Stored, worker: &TimedWorker) -> Decision
         None => Decision::Stay,
         Some(left) if left.is_zero() => Decision::Evict(Some(uid)),
         Some(left) => {
-            let failures = worker.failures;
             let worker = TimedWorker {
                 created_at,
                 uid,
-                failures,
+                ..worker.clone()
             };
             Decision::Wait(left, worker)
         }

@@ -17,6 +17,8 @@ pub(super) type Ticket = u64;
 pub(super) struct TimedWorker {
     /// `CreatedAt`
     pub created_at: Instant,
+    /// `FireAt`
+    pub fire_at: Instant,
     /// The UID of the pod that was seen.
     pub uid: Item,
     /// How often its work has failed.
@@ -82,6 +84,7 @@ mod tests {
     fn worker() -> TimedWorker {
         TimedWorker {
             created_at: Instant::default(),
+            fire_at: Instant::default(),
             uid: "u".into(),
             failures: 0,
         }

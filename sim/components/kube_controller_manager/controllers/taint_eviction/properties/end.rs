@@ -8,14 +8,14 @@ use wavetank_api::json;
 use wavetank_api::kinds::{NODES, PODS};
 use wavetank_client::workqueue::Item;
 use wavetank_components::scheduling::tolerates_taint;
-use wavetank_engine::{Check, Instant, Note, Property, World};
+use wavetank_engine::{Check, Instant, NotState, Note, Property, World};
 use wavetank_etcd::Change;
 
 use super::super::controller::{CONTROLLER, node_name};
 use super::super::notes::Evicts;
 use super::super::tolerations::{get_no_execute_taints, tolerations};
-use super::SETTLES_WITHIN;
 use super::since::TaintedSince;
+use super::{LATE_BY, SETTLES_WITHIN};
 use crate::controller_utils::{pod_key, taints};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
@@ -26,7 +26,10 @@ use wavetank_components::view::ClusterView;
 /// When what is stored of pods and nodes changed last, so that something new was to be done.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TaintedNodesAreLeft {
+    name: &'static str,
     after: Duration,
+    /// For how long one stays at most that tolerates a taint for so many seconds.
+    at_most: NotState<fn(i64) -> Duration>,
     since: TaintedSince,
     pods: BTreeMap<Item, Instant>,
 }
@@ -35,9 +38,23 @@ impl TaintedNodesAreLeft {
     /// The calm has to last so long before they are left.
     pub fn after(after: Duration) -> TaintedNodesAreLeft {
         TaintedNodesAreLeft {
+            name: "tainted-nodes-are-left",
             after,
+            at_most: NotState(|_| SETTLES_WITHIN),
             since: TaintedSince::default(),
             pods: BTreeMap::new(),
+        }
+    }
+
+    /// Pods are not there for much longer than they tolerate what is seen soon after a storm.
+    pub fn in_time() -> TaintedNodesAreLeft {
+        TaintedNodesAreLeft {
+            name: "pods-leave-in-time",
+            after: LATE_BY + Duration::from_secs(30),
+            at_most: NotState(|seconds| {
+                LATE_BY + Duration::from_secs(seconds.max(0).unsigned_abs())
+            }),
+            ..TaintedNodesAreLeft::after(Duration::ZERO)
         }
     }
 
@@ -49,13 +66,15 @@ impl TaintedNodesAreLeft {
         let mut all = all.into_iter().filter(|taint| {
             let mut own = tolerations(pod.json()).iter();
             let own = own.find(|own| tolerates_taint(own, taint));
-            let ends = own.is_none_or(|own| json::number(own, &["tolerationSeconds"]).is_some());
+            let seconds = own.map_or(Some(0), |own| json::number(own, &["tolerationSeconds"]));
+            let Some(at_most) = seconds.map(*self.at_most) else {
+                return false;
+            };
             let since = self.since.get(node, taint);
             let changed = self.pods.get(pod.uid());
-            let is_old = |at: Option<&Instant>| {
-                at.is_none_or(|at| world.now().since(at.0) >= SETTLES_WITHIN)
-            };
-            ends && is_old(since) && is_old(changed)
+            let is_old =
+                |at: Option<&Instant>| at.is_none_or(|at| world.now().since(at.0) >= at_most);
+            is_old(since) && is_old(changed)
         });
         let taint = all.next()?;
         Some(json::text(&taint, &["key"]).to_owned())
@@ -64,7 +83,7 @@ impl TaintedNodesAreLeft {
 
 impl Property for TaintedNodesAreLeft {
     fn name(&self) -> &'static str {
-        "tainted-nodes-are-left"
+        self.name
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {

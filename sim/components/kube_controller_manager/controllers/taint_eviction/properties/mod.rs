@@ -19,7 +19,9 @@ use crate::pods_were_seen::PodsWereSeen;
 
 /// The longest that a pod tolerates a taint: what admission gives to all. What fails is tried again, at last after half a
 /// minute, and a request may last as long as its server lets it.
-pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(300 + 200);
+pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(300).saturating_add(LATE_BY);
+/// So much later than it is due a pod goes at most.
+const LATE_BY: Duration = Duration::from_secs(200);
 
 /// Somebody has to use taints.
 const USED: [Entry; 2] = [
@@ -50,6 +52,14 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "some time after calm no pod stays on a node with a taint that it does not tolerate, or does not any more",
             NEEDED,
             |settled| Box::new(end::TaintedNodesAreLeft::after(settled)),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "pods-leave-in-time",
+            "4 min after calm no pod stays on a node for more than 200 s longer than it tolerates the taint there that it tolerates \
+             least",
+            NEEDED,
+            |_| Box::new(end::TaintedNodesAreLeft::in_time()),
         )
         .tested_by(&USED),
         PropertyInfo::new(
