@@ -87,7 +87,7 @@ impl<E> PartialEq for Set<E> {
 impl<E> Eq for Set<E> {}
 
 /// What is on in a process follows from its release and from the scenario, so that two states of a world never differ in that
-/// alone. Hashed to nothing, it leaves the digests of all states as they are when there is a switch more.
+/// alone: a rollout changes the release, which is hashed. Hashed to nothing, it leaves the digests of all states as they are when there is a switch more.
 /// By hand: what is derived would hash the bits.
 impl<E> Hash for Set<E> {
     fn hash<H: Hasher>(&self, _: &mut H) {}

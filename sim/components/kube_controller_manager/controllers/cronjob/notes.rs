@@ -23,7 +23,7 @@ pub(super) struct MakesJobFor {
     pub forbids: bool,
     /// How many Jobs the status lists that it acts on.
     pub active: usize,
-    /// The UIDs of its Jobs for other times that it sees, and that have not ended there.
+    /// The UIDs of its Jobs for other times that it sees, and that have not ended there: none that somebody made by hand.
     pub others: Arc<[Arc<str>]>,
 }
 

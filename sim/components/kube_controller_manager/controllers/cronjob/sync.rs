@@ -238,20 +238,21 @@ impl ControllerV2 {
             self.replace_active(rx, work).await?;
         }
         let others = jobs.iter().map(|job| &job.object);
-        let others = others.filter(|job| job.name() != name && runs_for(json, job.json()));
+        let is_other = |job: &Json| scheduled_time(job).is_some_and(|own| own != time);
+        let others = others.filter(|job| runs_for(json, job.json()) && is_other(job.json()));
         let others = others.map(|job| job.uid().into()).collect();
         self.make_job(rx, work, &schedule, (time, now), others)
             .await
     }
 
     /// Who made a Job may have ended before the status said so. Upstream tells that, and leaves it. The Job of the time that is due is
-    /// met by its name.
+    /// met by its name; one that somebody made by hand has no time.
     fn list_forgotten(&self, work: &mut Work, jobs: &[Stored], due: Stamp) {
         for job in jobs {
             let json = job.object.json();
             let is_forgotten = runs_for(work.cron_job(), json)
                 && !in_active_list(work.cron_job(), job.object.uid())
-                && scheduled_time(json) != Some(due);
+                && scheduled_time(json).is_some_and(|time| time != due);
             if is_forgotten && self.defects.has(CronJobDefect::FixForgottenJobsAreActive) {
                 add_to_active_list(work.change(), &job.object, job.resource_version);
                 work.updates = true;

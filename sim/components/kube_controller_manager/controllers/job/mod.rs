@@ -1,9 +1,9 @@
 //! The Job controller, which runs pods until as many have succeeded as a Job asks for, or too many have failed. `sync` is one
-//! sync of a Job, `act` what it does in the end, `manage` how pods are made and deleted, `track` how those that have ended are counted, `orphans` what becomes
-//! of pods without a Job, `controller` what it is made of, `events` what wakes it up; `indexed_job_utils`, `backoff_utils`,
-//! `tracking_utils` and `pod_failure_policy` are upstream's files of these names, `conditions` and `util` are pure. `users` are
-//! who uses Jobs in a scenario, `properties` what is promised to them, `defects` what may be wrong, `describe` how that is
-//! told.
+//! sync of a Job, `act` what it does in the end, `manage` how pods are made and deleted, `track` how those that have ended are
+//! counted, `orphans` what becomes of pods without a Job, `controller` what it is made of, `events` what wakes it up;
+//! `indexed_job_utils`, `backoff_utils`, `tracking_utils` and `pod_failure_policy` are upstream's files of these names,
+//! `conditions` and `util` are pure. `users` are who uses Jobs in a scenario, `properties` what is promised to them, `defects`
+//! what may be wrong, `describe` how that is told.
 
 mod act;
 mod backoff_utils;

@@ -118,6 +118,15 @@ impl<'a> Round<'a> {
     }
 }
 
+/// What is done about the claims of pods when these are processed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Claims {
+    /// They are compared with the policy of the set.
+    Compared,
+    /// That was done before, and something was written.
+    Written,
+}
+
 /// `runForAll`: must the caller stop here?
 async fn run_for_all<'a>(
     monotonic: bool,
@@ -190,16 +199,30 @@ impl StatefulSetControl {
 
     /// Makes what is missing, and deletes what is too much: was it stopped on the way?
     async fn process(&self, rx: Rx, round: &Round<'_>) -> Result<bool, SyncError> {
+        // The cache does not show yet what is written here: nobody compares it once more.
+        let fixed = self.fix_claims_at_once(rx, round).await;
+        let claims = match fixed {
+            Ok(false) => Claims::Compared,
+            _ => Claims::Written,
+        };
+        let stops = self.process_pods(rx, round, claims).await?;
+        fixed.map(|_| stops)
+    }
+
+    async fn process_pods(
+        &self,
+        rx: Rx,
+        round: &Round<'_>,
+        claims: Claims,
+    ) -> Result<bool, SyncError> {
         let monotonic = round.monotonic;
-        for pod in round.all() {
-            self.fix_claims_at_once(rx, round, pod).await?;
-        }
-        let replica = |at| Box::pin(self.process_replica(rx, round, at)) as Member<'_, _>;
+        let replica = |at| Box::pin(self.process_replica(rx, round, at, claims)) as Member<'_, _>;
         if run_for_all(monotonic, round.replicas.len(), replica).await? {
             return Ok(true);
         }
         let claim = |at| Box::pin(self.fix_pod_claim(rx, round, at)) as Member<'_, _>;
-        if run_for_all(monotonic, round.condemned.len(), claim).await? {
+        let compared = claims == Claims::Compared;
+        if compared && run_for_all(monotonic, round.condemned.len(), claim).await? {
             return Ok(true);
         }
         let condemned = |at| Box::pin(self.process_condemned(rx, round, at)) as Member<'_, _>;
@@ -212,6 +235,7 @@ impl StatefulSetControl {
         rx: Rx,
         round: &Round<'_>,
         at: usize,
+        claims: Claims,
     ) -> Result<bool, SyncError> {
         let (set, pod) = (round.set, &round.replicas[at]);
         let control = &self.pod_control;
@@ -249,7 +273,8 @@ impl StatefulSetControl {
         if round.monotonic && waits && !self.defects.has(StatefulSetDefect::PodsDoNotWait) {
             return Ok(true);
         }
-        let matches = control.claims_match_retention_policy(rx, &round.update_set, pod);
+        let matches = claims == Claims::Written
+            || control.claims_match_retention_policy(rx, &round.update_set, pod);
         if identity_matches(set, pod) && storage_matches(set, pod) && matches {
             return Ok(false);
         }
@@ -270,23 +295,19 @@ impl StatefulSetControl {
             && !self.defects.has(StatefulSetDefect::WaitsForBrokenPod)
     }
 
-    /// Our proposal: what becomes of the claims of a pod waits for no pod.
-    async fn fix_claims_at_once(
-        &self,
-        rx: Rx,
-        round: &Round<'_>,
-        pod: &Json,
-    ) -> Result<(), SyncError> {
+    /// Our proposal: what becomes of claims waits for no pod. Was something written?
+    async fn fix_claims_at_once(&self, rx: Rx, round: &Round<'_>) -> Result<bool, SyncError> {
         let (set, control) = (&round.update_set, &self.pod_control);
-        let differs = is_created(pod) && !control.claims_match_retention_policy(rx, set, pod);
-        match differs && self.defects.has(StatefulSetDefect::FixClaimsFollowAtOnce) {
-            true => {
-                control
-                    .update_pod_claim_for_retention_policy(rx, set, pod)
-                    .await
+        let mut written = Ok(false);
+        for pod in round.all().filter(|pod| is_created(pod)) {
+            let differs = !control.claims_match_retention_policy(rx, set, pod);
+            if differs && self.defects.has(StatefulSetDefect::FixClaimsFollowAtOnce) {
+                let update = control.update_pod_claim_for_retention_policy(rx, set, pod);
+                let updated = update.await;
+                written = written.and(updated.map(|()| true));
             }
-            false => Ok(()),
         }
+        written
     }
 
     async fn fix_pod_claim(&self, rx: Rx, round: &Round<'_>, at: usize) -> Result<bool, SyncError> {

@@ -64,7 +64,7 @@ fn of_made() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "forbidden-jobs-run-alone",
-            "where Jobs are forbidden to run at once none is made while the controller sees one that has not ended",
+            "where Jobs are forbidden to run at once none is made while the controller sees one of an earlier time that has not ended",
             NEEDED,
             |_| Box::new(made::forbidden_jobs_run_alone()),
         ),

@@ -55,7 +55,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "finalizers-go-from-their-owner",
-            "the garbage collector takes the finalizer of an owner, whose dependents have gone or were released, from no other object \
+            "when the garbage collector is done with the dependents of an owner it takes the finalizer from that object, and from no other \
              of its name",
             NEEDED,
             |_| {

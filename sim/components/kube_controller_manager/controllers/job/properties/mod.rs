@@ -155,8 +155,8 @@ fn of_the_end() -> Vec<PropertyInfo> {
         .fits(writes_alone),
         PropertyInfo::new(
             "unfinished-jobs-have-pods",
-            "some time after calm each Job that has neither finished nor is suspended has a pod; not asked where one failed so late \
-             that the next has to wait",
+            "some time after calm each Job that has neither finished nor is suspended has a pod; not asked where a pod of any \
+             Job failed so late that the next may have to wait",
             NEEDED,
             |settled| Box::new(end::UnfinishedJobsHavePods::after(settled)),
         )

@@ -56,7 +56,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "quotas-bind",
-            "3 min after calm the status of each quota says what it allows: before that it binds nobody",
+            "3 min after calm the status of each quota says what it allows: until it does, a quota binds nobody",
             NEEDED,
             |_| Box::new(end::quotas_bind(TRIED_AGAIN_WITHIN)),
         ),

@@ -106,12 +106,15 @@ fn claims_of<'a>(
     pods: &'a [&Json],
 ) -> impl Iterator<Item = (&'a Json, String, Option<&'a Object>)> {
     let stored = ClusterView(world).all(PERSISTENT_VOLUME_CLAIMS.registry);
-    pods.iter().flat_map(move |pod| {
-        let names = claim_names(set, get_ordinal(pod).unwrap_or(-1)).into_iter();
+    let numbered = pods
+        .iter()
+        .filter_map(|pod| Some((*pod, get_ordinal(pod)?)));
+    numbered.flat_map(move |(pod, ordinal)| {
+        let names = claim_names(set, ordinal).into_iter();
         let all = names.map(|(claim, _)| {
             let is_it = |own: &&&Object| own.name() == claim && own.namespace() == namespace(set);
             let found = stored.iter().find(is_it).copied();
-            (*pod, claim, found)
+            (pod, claim, found)
         });
         all.collect::<Vec<_>>()
     })

@@ -92,8 +92,8 @@ fn stable() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "claims-follow-their-policy",
-            "some time after calm the claims of the pods of each StatefulSet are to stay or to go as that says, whether the pods are \
-             ready or not",
+            "some time after calm each claim of a pod of a StatefulSet has the owners that persistentVolumeClaimRetentionPolicy asks for, \
+             whether the pod is ready or not",
             NEEDED,
             |settled| Box::new(end::claims_follow_their_policy(settled)),
         ),

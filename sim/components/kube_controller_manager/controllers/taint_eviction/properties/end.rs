@@ -28,8 +28,8 @@ use wavetank_components::view::ClusterView;
 pub(super) struct TaintedNodesAreLeft {
     name: &'static str,
     after: Duration,
-    /// For how long one stays at most that tolerates a taint for so many seconds.
-    at_most: NotState<fn(i64) -> Duration>,
+    /// For how long one stays at most that tolerates a taint for so many seconds, if that is asked.
+    at_most: NotState<fn(i64) -> Option<Duration>>,
     since: TaintedSince,
     pods: BTreeMap<Item, Instant>,
 }
@@ -40,19 +40,21 @@ impl TaintedNodesAreLeft {
         TaintedNodesAreLeft {
             name: "tainted-nodes-are-left",
             after,
-            at_most: NotState(|_| SETTLES_WITHIN),
+            at_most: NotState(|_| Some(SETTLES_WITHIN)),
             since: TaintedSince::default(),
             pods: BTreeMap::new(),
         }
     }
 
-    /// Pods are not there for much longer than they tolerate what is seen soon after a storm.
+    /// Pods are not there for much longer than they tolerate what is seen soon after a storm. A controller that begins anew counts
+    /// from then on, so that longer times are not asked about here.
     pub fn in_time() -> TaintedNodesAreLeft {
         TaintedNodesAreLeft {
             name: "pods-leave-in-time",
             after: LATE_BY + Duration::from_secs(30),
             at_most: NotState(|seconds| {
-                LATE_BY + Duration::from_secs(seconds.max(0).unsigned_abs())
+                let tolerated = Duration::from_secs(seconds.max(0).unsigned_abs());
+                (tolerated < LATE_BY).then_some(LATE_BY + tolerated)
             }),
             ..TaintedNodesAreLeft::after(Duration::ZERO)
         }
@@ -67,7 +69,7 @@ impl TaintedNodesAreLeft {
             let mut own = tolerations(pod.json()).iter();
             let own = own.find(|own| tolerates_taint(own, taint));
             let seconds = own.map_or(Some(0), |own| json::number(own, &["tolerationSeconds"]));
-            let Some(at_most) = seconds.map(*self.at_most) else {
+            let Some(at_most) = seconds.and_then(*self.at_most) else {
                 return false;
             };
             let since = self.since.get(node, taint);

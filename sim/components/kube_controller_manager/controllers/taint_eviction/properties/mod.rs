@@ -56,8 +56,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "pods-leave-in-time",
-            "4 min after calm no pod stays on a node for more than 200 s longer than it tolerates the taint there that it tolerates \
-             least",
+            "some 4 min after calm no pod stays on a node for more than 200 s longer than it tolerates the taint there that it tolerates \
+             for the shortest time; not asked about what is tolerated for longer than 200 s",
             NEEDED,
             |_| Box::new(end::TaintedNodesAreLeft::in_time()),
         )
