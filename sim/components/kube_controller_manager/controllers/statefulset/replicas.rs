@@ -2,6 +2,7 @@
 //! `pkg/controller/statefulset/stateful_set_control.go`).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wavetank_api::Stored;
 use wavetank_api::json::{self, Json};
@@ -37,6 +38,8 @@ struct Round<'a> {
     condemned: Vec<Json>,
     /// The name of the first that is not available.
     first_unavailable: Option<String>,
+    /// The claims of so many replicas were compared with the policy of the set.
+    compared: AtomicUsize,
 }
 
 impl<'a> Round<'a> {
@@ -93,6 +96,7 @@ impl<'a> Round<'a> {
             available,
             monotonic: !allows_burst(set),
             first_unavailable,
+            compared: AtomicUsize::new(0),
             replicas,
             condemned,
             update_set,
@@ -116,15 +120,6 @@ impl<'a> Round<'a> {
     fn rolls(&self) -> bool {
         self.set["spec"]["updateStrategy"]["type"] != "OnDelete"
     }
-}
-
-/// What is done about the claims of pods when these are processed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Claims {
-    /// They are compared with the policy of the set.
-    Compared,
-    /// That was done before, and something was written.
-    Written,
 }
 
 /// `runForAll`: must the caller stop here?
@@ -199,30 +194,15 @@ impl StatefulSetControl {
 
     /// Makes what is missing, and deletes what is too much: was it stopped on the way?
     async fn process(&self, rx: Rx, round: &Round<'_>) -> Result<bool, SyncError> {
-        // The cache does not show yet what is written here: nobody compares it once more.
-        let fixed = self.fix_claims_at_once(rx, round).await;
-        let claims = match fixed {
-            Ok(false) => Claims::Compared,
-            _ => Claims::Written,
-        };
-        let stops = self.process_pods(rx, round, claims).await?;
-        fixed.map(|_| stops)
-    }
-
-    async fn process_pods(
-        &self,
-        rx: Rx,
-        round: &Round<'_>,
-        claims: Claims,
-    ) -> Result<bool, SyncError> {
         let monotonic = round.monotonic;
-        let replica = |at| Box::pin(self.process_replica(rx, round, at, claims)) as Member<'_, _>;
-        if run_for_all(monotonic, round.replicas.len(), replica).await? {
-            return Ok(true);
+        let replica = |at| Box::pin(self.process_replica(rx, round, at)) as Member<'_, _>;
+        let stops = run_for_all(monotonic, round.replicas.len(), replica).await;
+        if !matches!(stops, Ok(false)) {
+            let fixed = self.fix_claims_at_once(rx, round).await;
+            return stops.and_then(|stops| fixed.map(|()| stops));
         }
         let claim = |at| Box::pin(self.fix_pod_claim(rx, round, at)) as Member<'_, _>;
-        let compared = claims == Claims::Compared;
-        if compared && run_for_all(monotonic, round.condemned.len(), claim).await? {
+        if run_for_all(monotonic, round.condemned.len(), claim).await? {
             return Ok(true);
         }
         let condemned = |at| Box::pin(self.process_condemned(rx, round, at)) as Member<'_, _>;
@@ -235,7 +215,6 @@ impl StatefulSetControl {
         rx: Rx,
         round: &Round<'_>,
         at: usize,
-        claims: Claims,
     ) -> Result<bool, SyncError> {
         let (set, pod) = (round.set, &round.replicas[at]);
         let control = &self.pod_control;
@@ -273,8 +252,8 @@ impl StatefulSetControl {
         if round.monotonic && waits && !self.defects.has(StatefulSetDefect::PodsDoNotWait) {
             return Ok(true);
         }
-        let matches = claims == Claims::Written
-            || control.claims_match_retention_policy(rx, &round.update_set, pod);
+        round.compared.fetch_max(at + 1, Ordering::Relaxed);
+        let matches = control.claims_match_retention_policy(rx, &round.update_set, pod);
         if identity_matches(set, pod) && storage_matches(set, pod) && matches {
             return Ok(false);
         }
@@ -295,19 +274,19 @@ impl StatefulSetControl {
             && !self.defects.has(StatefulSetDefect::WaitsForBrokenPod)
     }
 
-    /// Our proposal: what becomes of claims waits for no pod. Was something written?
-    async fn fix_claims_at_once(&self, rx: Rx, round: &Round<'_>) -> Result<bool, SyncError> {
+    /// Our proposal: what becomes of claims waits for no pod. Those of earlier pods were compared, and perhaps written, before.
+    async fn fix_claims_at_once(&self, rx: Rx, round: &Round<'_>) -> Result<(), SyncError> {
         let (set, control) = (&round.update_set, &self.pod_control);
-        let mut written = Ok(false);
-        for pod in round.all().filter(|pod| is_created(pod)) {
+        let mut fixed = Ok(());
+        let left = round.all().skip(round.compared.load(Ordering::Relaxed));
+        for pod in left.filter(|pod| is_created(pod)) {
             let differs = !control.claims_match_retention_policy(rx, set, pod);
             if differs && self.defects.has(StatefulSetDefect::FixClaimsFollowAtOnce) {
                 let update = control.update_pod_claim_for_retention_policy(rx, set, pod);
-                let updated = update.await;
-                written = written.and(updated.map(|()| true));
+                fixed = fixed.and(update.await);
             }
         }
-        written
+        fixed
     }
 
     async fn fix_pod_claim(&self, rx: Rx, round: &Round<'_>, at: usize) -> Result<bool, SyncError> {
