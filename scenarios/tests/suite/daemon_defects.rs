@@ -1,5 +1,5 @@
 //! The defects of the DaemonSet controller that a seed of `daemon-storm` shows. `gone-daemons-are-awaited` is found by
-//! `daemonset-stale`.
+//! `daemonset-stale`, the lack of `fix-daemons-count-by-uid` by `daemonset-successor`.
 
 use crate::support::pins::pins;
 

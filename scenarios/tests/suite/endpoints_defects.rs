@@ -1,5 +1,5 @@
 //! The defects of the controllers of Endpoints and EndpointSlices that a seed of `endpoints-storm` shows.
-//! `tracks-slices-that-are-gone` is found by `slices-stale`.
+//! `tracks-slices-that-are-gone` is found by `slices-stale`, the lack of `fix-forget-slices-never-seen` by `slice-unseen`.
 
 use crate::support::pins::pins;
 

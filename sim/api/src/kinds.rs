@@ -181,16 +181,18 @@ impl Resource {
         rest.is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// The path of an object; of a collection if there is no name.
+    /// The path of an object; of a collection if there is no name. A kind that is of the cluster is in no namespace
+    /// (`NamespaceIfScoped`).
     pub fn path(&self, namespace: &str, name: &str) -> String {
         let mut path = String::with_capacity(96);
         path += match self.group {
             "" => "/api",
             _ => "/apis",
         };
-        let namespaces = match namespace {
-            "" => "",
-            _ => "namespaces",
+        let (namespaces, namespace) = match namespace {
+            "" => ("", ""),
+            _ if !self.namespaced => ("", ""),
+            namespace => ("namespaces", namespace),
         };
         for part in [
             self.group,

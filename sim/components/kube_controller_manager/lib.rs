@@ -8,6 +8,7 @@ mod controller_utils;
 mod controllers;
 mod declared;
 mod describe;
+mod each;
 mod endpoint_utils;
 pub mod gates;
 mod leaders;

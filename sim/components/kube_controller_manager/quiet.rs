@@ -116,3 +116,69 @@ impl Property for IsQuiet {
         }
     }
 }
+
+/// The object that a note says is synced, if nothing is to be done about it.
+type SyncedInVain = fn(&World, &Note) -> Option<Subject>;
+
+/// What has what it asks for is not synced again, once all has been well for a while. Once it may be: what failed is tried again up
+/// to 1000 s later (`AddRateLimited`), and nobody takes that back if another sync has done it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct SyncsEnd {
+    name: &'static str,
+    kind: &'static str,
+    after: Duration,
+    synced: NotState<SyncedInVain>,
+    is_settled: bool,
+    once: BTreeSet<Subject>,
+}
+
+impl SyncsEnd {
+    /// The calm has to last so long before; `kind` is what is synced.
+    pub(crate) fn new(
+        name: &'static str,
+        kind: &'static str,
+        after: Duration,
+        synced: SyncedInVain,
+    ) -> SyncsEnd {
+        SyncsEnd {
+            name,
+            kind,
+            after,
+            synced: NotState(synced),
+            is_settled: false,
+            once: BTreeSet::new(),
+        }
+    }
+}
+
+impl Property for SyncsEnd {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        let is_vain = self.is_settled && (self.synced)(world, note).is_some();
+        (!is_vain).then_some(Check::Idle)
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        let synced = self.is_settled.then(|| (self.synced)(world, note));
+        let Some(object) = synced.flatten() else {
+            return Check::Idle;
+        };
+        if self.once.insert(object.clone()) {
+            return Check::Idle;
+        }
+        let message = format!("{object} is synced again and again, although nothing has changed");
+        violated(self.kind, &object, message)
+    }
+
+    fn calm(&mut self, _: &World) -> Option<Duration> {
+        Some(self.after)
+    }
+
+    fn deadline(&mut self, _: &World) -> Check {
+        self.is_settled = true;
+        Check::Held
+    }
+}

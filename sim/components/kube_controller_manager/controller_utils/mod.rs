@@ -66,6 +66,14 @@ pub enum SyncError {
     /// A request failed, in the words of whoever made it: for callers it is no answer of a server any more.
     #[error("{0}")]
     Worded(String),
+    /// A request failed, and whoever made it says what for: for callers it is still what the server answered (`%w`).
+    #[error("{why}: {failure}")]
+    Wrapped {
+        /// What it was for.
+        why: String,
+        /// What went wrong.
+        failure: Failure,
+    },
     /// `ConsistencyError`: the cache has not seen what the controller wrote.
     #[error(
         "read version: {read} is not as new as written version: {wrote} for group resource {resource}"
@@ -83,12 +91,28 @@ pub enum SyncError {
 impl SyncError {
     /// Did a server answer with this reason?
     pub fn is(&self, reason: Reason) -> bool {
-        matches!(self, SyncError::Request(failure) if failure.is(reason))
+        self.failure().is_some_and(|failure| failure.is(reason))
+    }
+
+    /// The request that failed, if one did.
+    fn failure(&self) -> Option<&Failure> {
+        match self {
+            SyncError::Request(failure) | SyncError::Wrapped { failure, .. } => Some(failure),
+            SyncError::Worded(_) | SyncError::Stale { .. } => None,
+        }
+    }
+
+    /// This error, with what the request was for.
+    pub fn wrapped(self, why: String) -> SyncError {
+        match self {
+            SyncError::Request(failure) => SyncError::Wrapped { why, failure },
+            other => SyncError::Worded(format!("{why}: {other}")),
+        }
     }
 
     /// Did a server answer because its namespace ends (`HasStatusCause` of `NamespaceTerminating`)?
     pub fn is_of_a_namespace_that_ends(&self) -> bool {
         let ends = |status: &Status| status.has_cause("NamespaceTerminating");
-        matches!(self, SyncError::Request(Failure::Status(status)) if ends(status))
+        matches!(self.failure(), Some(Failure::Status(status)) if ends(status))
     }
 }

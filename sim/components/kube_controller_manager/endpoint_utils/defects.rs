@@ -19,10 +19,18 @@ const FIX_FORGET_SLICES_HANDED_OVER: Defect = Defect::fix(
 )
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
+const FIX_FORGET_SLICES_NEVER_SEEN: Defect = Defect::fix(
+    "fix-forget-slices-never-seen",
+    "FINDINGS.md, 96",
+    "a slice is not waited for any more once the cache is as new as what was written of it, and does not have it",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
 defects! {
     /// A mistake in the tracker of EndpointSlices, or the fix of one.
     pub enum SliceTrackerDefect in "controllers of EndpointSlices" {
         TracksSlicesThatAreGone = TRACKS_SLICES_THAT_ARE_GONE,
         FixForgetSlicesHandedOver = FIX_FORGET_SLICES_HANDED_OVER,
+        FixForgetSlicesNeverSeen = FIX_FORGET_SLICES_NEVER_SEEN,
     }
 }

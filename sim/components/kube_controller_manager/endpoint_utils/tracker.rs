@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wavetank_api::Stored;
+use wavetank_client::informer::Lister;
 use wavetank_client::workqueue::Item;
 use wavetank_engine::{Cell, Rx};
+use wavetank_etcd::Revision;
 use wavetank_version::Set;
 
 use super::defects::SliceTrackerDefect;
@@ -22,12 +24,20 @@ static SLICES: Cell<BTreeMap<Of, Tracked>> = Cell::new("tracked-slices");
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Tracked {
     generations: BTreeMap<Arc<str>, Option<i64>>,
+    /// The revision of what was last written of each. Upstream has no such list (`fix-forget-slices-never-seen`).
+    written: BTreeMap<Arc<str>, Revision>,
     /// The slices that were seen to leave since the Service was last looked at: an answer that comes after that is of no
     /// slice that is there. Upstream has no such list (`tracks-slices-that-are-gone`).
     left: BTreeSet<Arc<str>>,
 }
 
 impl Tracked {
+    /// Nothing is known of a slice any more. What was known.
+    fn forget(&mut self, uid: &str) -> Option<Option<i64>> {
+        self.written.remove(uid);
+        self.generations.remove(uid)
+    }
+
     /// Has the controller written the slice after this was seen of it? Then it has taken it back, and the cache will show that.
     fn wrote_later(&self, slice: &Stored) -> bool {
         let known = self.generations.get(slice.object.uid()).copied().flatten();
@@ -84,10 +94,18 @@ impl EndpointSliceTracker {
 
     /// `StaleSlices`: if the cache has not seen what was written for the Service, the slices that it lacks. This is where a
     /// sync begins.
-    pub fn stale_slices(self, rx: Rx, service: &Item, slices: &[Stored]) -> Option<Vec<Arc<str>>> {
+    pub fn stale_slices(
+        self,
+        rx: Rx,
+        service: &Item,
+        cache: Lister,
+        slices: &[Stored],
+    ) -> Option<Vec<Arc<str>>> {
+        let read = cache.last_store_sync_resource_version(rx);
         rx.update(&SLICES, |all| {
             let own = all.entry((self.manager, service.clone())).or_default();
             own.left.clear();
+            self.forget_never_seen(own, read, slices);
             let provided: BTreeMap<&str, i64> = slices
                 .iter()
                 .map(|slice| (slice.object.uid(), generation(&slice.object)))
@@ -117,6 +135,7 @@ impl EndpointSliceTracker {
             let own = all.entry(of).or_default();
             let has_left = own.left.contains(&uid);
             if !has_left {
+                own.written.insert(uid.clone(), slice.resource_version);
                 own.generations.insert(uid, Some(generation(&slice.object)));
             }
             has_left
@@ -155,12 +174,33 @@ impl EndpointSliceTracker {
             let Some(own) = own else {
                 return true;
             };
-            let known = own.generations.remove(&uid);
+            let known = own.forget(&uid);
             if !tracks {
                 own.left.insert(uid);
             }
             !matches!(known, Some(Some(_)))
         })
+    }
+
+    /// A slice that a cache as new as this lacks is gone: its watch had a gap. Upstream does not do that.
+    fn forget_never_seen(self, own: &mut Tracked, read: Revision, slices: &[Stored]) {
+        let is_gone = |uid: &Arc<str>| {
+            let is_provided = slices.iter().any(|slice| *slice.object.uid() == **uid);
+            !is_provided && own.written.get(uid).is_some_and(|wrote| *wrote <= read)
+        };
+        let known = own.generations.iter();
+        let known = known.filter(|(uid, known)| known.is_some() && is_gone(uid));
+        let gone: Vec<Arc<str>> = known.map(|(uid, _)| uid.clone()).collect();
+        let forgets = || {
+            self.defects
+                .has(SliceTrackerDefect::FixForgetSlicesNeverSeen)
+        };
+        if gone.is_empty() || !forgets() {
+            return;
+        }
+        for uid in gone {
+            own.forget(&uid);
+        }
     }
 
     /// A slice that is another's by its labels is not waited for. Whose it was. Upstream does not do that
@@ -177,7 +217,7 @@ impl EndpointSliceTracker {
             let own = all.iter_mut().filter(|((by, _), _)| *by == manager);
             for ((_, service), own) in own {
                 let is_kept = kept.as_deref() == Some(&**service);
-                if !is_kept && !own.wrote_later(slice) && own.generations.remove(uid).is_some() {
+                if !is_kept && !own.wrote_later(slice) && own.forget(uid).is_some() {
                     own.left.insert(uid.into());
                     former.push(service.clone());
                 }
@@ -195,7 +235,7 @@ impl EndpointSliceTracker {
         }
         self.with(rx, old, |own, uid| {
             if let Some(own) = own.filter(|own| !own.wrote_later(new)) {
-                own.generations.remove(&uid);
+                own.forget(&uid);
                 own.left.insert(uid);
             }
         });

@@ -188,11 +188,10 @@ impl DaemonSetsController {
 
     /// What a sync does once it is known which templates there are: only the status is written while something is expected.
     async fn act(&self, rx: Rx, synced: Synced<'_>, old: &[Json]) -> Result<(), SyncError> {
-        let Synced { key, set, .. } = synced;
+        let key = synced.key;
         if !EXPECTATIONS.satisfied_expectations(rx, key) {
             rx.note(AwaitsDaemons {
                 set: key.clone(),
-                uid: set.uid().into(),
                 deletions: EXPECTATIONS.awaited(rx, key).1,
             });
             if !self.defects.has(DaemonSetDefect::DaemonsAreNotExpected) {
@@ -290,8 +289,13 @@ impl DaemonSetsController {
         let is_on_node = |set: &Object| {
             pods.iter().any(|pod| {
                 let reference = get_controller_of(pod.object.json());
-                let is_of =
-                    |own: &Json| own["kind"] == *DAEMON_SETS.kind && own["name"] == *set.name();
+                // A set that had this name before may still have a pod here.
+                let is_of = |own: &Json| {
+                    own["kind"] == *DAEMON_SETS.kind
+                        && own["name"] == *set.name()
+                        && (own["uid"] == *set.uid()
+                            || !self.defects.has(DaemonSetDefect::FixDaemonsCountByUid))
+                };
                 pod.object.namespace() == set.namespace() && reference.is_some_and(is_of)
             })
         };

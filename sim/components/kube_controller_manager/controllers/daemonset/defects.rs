@@ -58,6 +58,13 @@ const FIX_COMPARE_TEMPLATES_BY_HASH: Defect = Defect::fix(
 )
 .fits_only(gates::DAEMON_SET_CONTROLLER);
 
+const FIX_DAEMONS_COUNT_BY_UID: Defect = Defect::fix(
+    "fix-daemons-count-by-uid",
+    "FINDINGS.md, 94",
+    "a node that changes counts as lacking a pod of a DaemonSet, although one of a set that had its name before still ends there",
+)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the DaemonSet controller, or the fix of one.
     pub enum DaemonSetDefect in "DaemonSet controllers" {
@@ -68,5 +75,6 @@ defects! {
         DaemonStatusIsRewritten = DAEMON_STATUS_IS_REWRITTEN,
         FixWakeDaemonsWhenExpired = FIX_WAKE_DAEMONS_WHEN_EXPIRED,
         FixCompareTemplatesByHash = FIX_COMPARE_TEMPLATES_BY_HASH,
+        FixDaemonsCountByUid = FIX_DAEMONS_COUNT_BY_UID,
     }
 }

@@ -213,7 +213,7 @@ impl DaemonSetsController {
             return Ok(());
         };
         if error.is(Reason::NotFound) {
-            let set = synced.set.uid().into();
+            let set = synced.key.clone();
             rx.note(DaemonWasGone { set });
             if !self.defects.has(DaemonSetDefect::GoneDaemonsAreAwaited) {
                 EXPECTATIONS.lower_deletions(rx, synced.key);

@@ -32,15 +32,14 @@ pub(super) struct MadeDaemon {
 /// There was no such pod any more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct DaemonWasGone {
-    /// The UID of the set.
-    pub set: Arc<str>,
+    /// `namespace/name`
+    pub set: Item,
 }
 
 /// It waits until its cache shows what it asked for: so many deletions are to be seen.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct AwaitsDaemons {
     pub set: Item,
-    pub uid: Arc<str>,
     pub deletions: i64,
 }
 

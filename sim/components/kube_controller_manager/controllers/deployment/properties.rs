@@ -19,6 +19,7 @@ use super::util::{
 };
 use crate::controller_utils::is_controlled_by;
 use crate::owners::controller_stays;
+use crate::quiet::{Subject, SyncsEnd};
 use crate::somebody_runs;
 use wavetank_components::changes::changes;
 use wavetank_components::pod_runners::NEVER_READY;
@@ -170,18 +171,13 @@ fn rollouts_end(after: Duration) -> Stable {
     Stable::new("rollouts-end", after, |_, _| Check::Idle, check)
 }
 
-fn is_synced(world: &World, note: &Note) -> Check {
-    match note.body.get::<SyncsDeployment>() {
-        Some(SyncsDeployment { deployment }) if check(world) == Check::Held => {
-            let message = format!("{deployment} is synced, although nothing has changed");
-            violated("deployment", deployment, message)
-        }
-        _ => Check::Idle,
-    }
+fn is_synced(world: &World, note: &Note) -> Option<Subject> {
+    let SyncsDeployment { deployment } = note.body.get()?;
+    (check(world) == Check::Held).then(|| deployment.clone())
 }
 
-fn deployments_are_quiet(after: Duration) -> Stable {
-    Stable::new("deployments-are-quiet", after, is_synced, |_| Check::Held)
+fn deployments_are_quiet(after: Duration) -> SyncsEnd {
+    SyncsEnd::new("deployments-are-quiet", "deployment", after, is_synced)
 }
 
 fn set_was_scaled() -> Reached {

@@ -133,7 +133,7 @@ impl Inner {
         let pods = pods_of(rx, self.pods, service);
         let slices = self.slices_of(rx, service);
         let uses_any = self.defects.has(EndpointSliceDefect::StaleSlicesAreUsed);
-        let stale = self.tracker.stale_slices(rx, key, &slices);
+        let stale = self.tracker.stale_slices(rx, key, self.slices, &slices);
         if let Some(lacking) = stale.filter(|_| !uses_any) {
             rx.note(WaitsForSlices {
                 manager: MANAGER,

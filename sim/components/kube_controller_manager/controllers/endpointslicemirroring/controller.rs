@@ -129,7 +129,7 @@ impl Inner {
             });
         }
         let uses_any = self.defects.has(MirroringDefect::MirrorsFromStaleSlices);
-        let stale = self.tracker.stale_slices(rx, key, &slices);
+        let stale = self.tracker.stale_slices(rx, key, self.slices, &slices);
         if let Some(lacking) = stale.filter(|_| !uses_any) {
             rx.note(WaitsForSlices {
                 manager: MANAGER,

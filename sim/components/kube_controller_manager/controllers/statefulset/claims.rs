@@ -28,7 +28,7 @@ fn owners<'a>(set: &'a Json, pod: &'a Json) -> [Owner<'a>; 2] {
     [set, pod]
 }
 
-fn references(claim: &Json) -> &[Json] {
+pub(super) fn references(claim: &Json) -> &[Json] {
     json::list(claim, &["metadata", "ownerReferences"])
 }
 

@@ -10,6 +10,7 @@ use wavetank_engine::Rx;
 use wavetank_version::Set;
 
 use super::defects::StatefulSetDefect;
+use super::notes::TruncatesHistory;
 use super::pod_control::StatefulPodControl;
 use super::status::SetStatus;
 use super::util::{Availability, apply_revision, get_pod_revision, name};
@@ -167,6 +168,11 @@ impl StatefulSetControl {
         revisions: &[Stored],
         live: Option<&Revisions>,
     ) -> Result<(), SyncError> {
+        let names = revisions.iter().map(|own| own.object.name().into());
+        rx.note(TruncatesHistory {
+            set: set.object.uid().into(),
+            revisions: names.collect(),
+        });
         let is_live = |revision: &str| {
             let named = live.into_iter().flat_map(|own| [&own.current, &own.update]);
             let mut of_pods = pods.iter().map(|pod| get_pod_revision(pod.object.json()));

@@ -63,7 +63,8 @@ pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controlle
         (&STATEFUL_SETS, sets),
     ];
     let consistency = ConsistencyStore::new(Name::new(CONTROLLER), stores);
-    Events { sets }.add_event_handlers(cx);
+    let defects = cx.defects.of();
+    Events { sets, defects }.add_event_handlers(cx);
     let rest = cx.rest.clone();
     let control = StatefulSetControl {
         pod_control: StatefulPodControl {

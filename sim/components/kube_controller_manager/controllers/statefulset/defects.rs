@@ -109,6 +109,20 @@ const FIX_CLAIMS_FOLLOW_AT_ONCE: Defect = Defect::fix(
 )
 .fits_only(gates::STATEFUL_SET_CONTROLLER);
 
+const FIX_CLAIMS_WITHOUT_PODS_GO: Defect = Defect::fix(
+    "fix-claims-without-pods-go",
+    "FINDINGS.md, 95",
+    "a claim that is to go when its set is scaled down goes also if its pod was away by then",
+)
+.fits_only(gates::STATEFUL_SET_CONTROLLER);
+
+const FIX_NAMES_THAT_ARE_FREE_ARE_TOLD: Defect = Defect::fix(
+    "fix-names-that-are-free-are-told",
+    "FINDINGS.md, 97",
+    "a set that was made anew is looked at when a pod of the one before it is gone, whose name it needs",
+)
+.fits_only(gates::STATEFUL_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the StatefulSet controller, or the fix of one.
     pub enum StatefulSetDefect in "StatefulSet controllers" {
@@ -126,5 +140,7 @@ defects! {
         FixLookAgainForClaims = FIX_LOOK_AGAIN_FOR_CLAIMS,
         FixLookAgainForCaches = FIX_LOOK_AGAIN_FOR_CACHES,
         FixClaimsFollowAtOnce = FIX_CLAIMS_FOLLOW_AT_ONCE,
+        FixClaimsWithoutPodsGo = FIX_CLAIMS_WITHOUT_PODS_GO,
+        FixNamesThatAreFreeAreTold = FIX_NAMES_THAT_ARE_FREE_ARE_TOLD,
     }
 }

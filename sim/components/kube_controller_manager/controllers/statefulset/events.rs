@@ -10,8 +10,10 @@ use wavetank_api::kinds::{PODS, STATEFUL_SETS};
 use wavetank_api::{Object, Stored};
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_engine::{NotState, Rx};
+use wavetank_version::Set;
 
 use super::controller::{CONTROLLER, QUEUE};
+use super::defects::StatefulSetDefect;
 use super::util::of_spec;
 use crate::controller::ControllerContext;
 use crate::controller_utils::{POD_CONTROLLER_INDEX, get_controller_of, is_pod_ready, pod_key};
@@ -20,6 +22,7 @@ use crate::controller_utils::{POD_CONTROLLER_INDEX, get_controller_of, is_pod_re
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Events {
     pub sets: Lister,
+    pub defects: Set<StatefulSetDefect>,
 }
 
 impl Events {
@@ -59,6 +62,7 @@ impl Events {
             Notice::Deleted(gone) => {
                 if let Some(last) = &gone.last {
                     self.delete_pod(rx, &last.object);
+                    self.tell_successor(rx, &last.object);
                 }
             }
         }
@@ -101,6 +105,24 @@ impl Events {
     fn delete_pod(self, rx: Rx, pod: &Object) {
         if let Some(reference) = get_controller_of(pod.json())
             && let Some(set) = self.resolve_controller_ref(rx, pod.namespace(), reference)
+        {
+            self.enqueue(rx, &set.object);
+        }
+    }
+
+    /// Our proposal: a set that has the name of the one that a pod was of may wait for its name.
+    fn tell_successor(self, rx: Rx, pod: &Object) {
+        let Some(reference) = get_controller_of(pod.json()) else {
+            return;
+        };
+        let name = json::text(reference, &["name"]);
+        let set = self.sets.get(rx, &format!("{}/{name}", pod.namespace()));
+        if let Some(set) = set
+            && reference["kind"] == *STATEFUL_SETS.kind
+            && reference["uid"] != *set.object.uid()
+            && self
+                .defects
+                .has(StatefulSetDefect::FixNamesThatAreFreeAreTold)
         {
             self.enqueue(rx, &set.object);
         }

@@ -1,6 +1,6 @@
 //! The StatefulSet controller, which keeps pods that have a name and claims of their own. `controller` is one sync, `control`
 //! which revisions a set has, `replicas` what becomes of its pods, `pod_control` how these and their claims are made and
-//! deleted, `status` what is written back, `events` what wakes it up; `util` and `claims` are pure. `users` are who uses sets
+//! deleted, `left_claims` what becomes of claims without a pod, `status` what is written back, `events` what wakes it up; `util` and `claims` are pure. `users` are who uses sets
 //! in a scenario, `properties` what is promised to them, `defects` what may be wrong, `describe` how that is told.
 
 mod claims;
@@ -9,6 +9,7 @@ mod controller;
 mod defects;
 mod describe;
 mod events;
+mod left_claims;
 mod notes;
 mod pod_control;
 mod properties;

@@ -21,6 +21,15 @@ pub(super) struct UpdatesSet {
     pub pods: Arc<[Arc<str>]>,
 }
 
+/// It looks which revisions of a set nobody needs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct TruncatesHistory {
+    /// The UID of the set.
+    pub set: Arc<str>,
+    /// The names of all that it sees.
+    pub revisions: Arc<[Item]>,
+}
+
 /// It is about to make a pod.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct MakesPod {

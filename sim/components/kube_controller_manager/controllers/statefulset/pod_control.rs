@@ -93,36 +93,42 @@ impl StatefulPodControl {
     ) -> Result<(), SyncError> {
         let mut backoff = DEFAULT_BACKOFF;
         loop {
-            let mut consistent = true;
-            if !identity_matches(set, &pod) {
-                update_identity(set, &mut pod);
-                consistent = false;
-            }
-            if !storage_matches(set, &pod) {
-                update_storage(set, &mut pod);
-                consistent = false;
-                self.create_persistent_volume_claims(rx, set, &pod).await?;
-            }
-            if !self.claims_match_retention_policy(rx, set, &pod) {
-                self.update_pod_claim_for_retention_policy(rx, set, &pod)
-                    .await?;
-                consistent = false;
-            }
-            if consistent {
-                return Ok(());
-            }
-            let path = PODS.path(namespace(&pod), name(&pod));
-            let put = Request::new(Method::Put, path).with(pod.clone());
-            let Err(error) = self.write(rx, set, &PODS, put).await else {
-                return Ok(());
-            };
-            if let Some(updated) = self.pods.get(rx, &key(&pod)) {
-                pod = updated.json();
-            }
-            if !error.is(Reason::Conflict) || !backoff.wait(rx).await {
-                return Err(error);
+            match self.try_to_update(rx, set, &mut pod).await {
+                Err(error) if error.is(Reason::Conflict) && backoff.wait(rx).await => {}
+                done => return done,
             }
         }
+    }
+
+    /// Once. A conflict may be that of a claim, too.
+    async fn try_to_update(&self, rx: Rx, set: &Json, pod: &mut Json) -> Result<(), SyncError> {
+        let mut consistent = true;
+        if !identity_matches(set, pod) {
+            update_identity(set, pod);
+            consistent = false;
+        }
+        if !storage_matches(set, pod) {
+            update_storage(set, pod);
+            consistent = false;
+            self.create_persistent_volume_claims(rx, set, pod).await?;
+        }
+        if !self.claims_match_retention_policy(rx, set, pod) {
+            self.update_pod_claim_for_retention_policy(rx, set, pod)
+                .await?;
+            consistent = false;
+        }
+        if consistent {
+            return Ok(());
+        }
+        let path = PODS.path(namespace(pod), name(pod));
+        let put = Request::new(Method::Put, path).with(pod.clone());
+        let updated = self.write(rx, set, &PODS, put).await;
+        if updated.is_err()
+            && let Some(updated) = self.pods.get(rx, &key(pod))
+        {
+            *pod = updated.json();
+        }
+        updated.map(drop)
     }
 
     /// `DeleteStatefulPod`: no pod of that name is as good. With the fix none but this one goes.
@@ -182,9 +188,8 @@ impl StatefulPodControl {
             let path = PERSISTENT_VOLUME_CLAIMS.path(namespace(set), &name);
             let put = Request::new(Method::Put, path).with(claim.clone());
             if let Err(error) = self.write(rx, set, &PERSISTENT_VOLUME_CLAIMS, put).await {
-                let why =
-                    format!("could not update claim {name} for delete policy ownerRefs: {error}");
-                return Err(SyncError::Worded(why));
+                let why = format!("could not update claim {name} for delete policy ownerRefs");
+                return Err(error.wrapped(why));
             }
             let owners = json::list(&claim, &["metadata", "ownerReferences"]);
             let to_pod = owners.iter().find(|own| own["kind"] == "Pod");

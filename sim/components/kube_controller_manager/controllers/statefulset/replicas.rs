@@ -183,6 +183,9 @@ impl StatefulSetControl {
             return (status, Ok(()));
         }
         let processed = self.process(rx, &round).await;
+        let names = pods.iter().map(|pod| pod.object.name());
+        let left = self.delete_left_claims(rx, set, names).await;
+        let processed = processed.and_then(|stops| left.map(|()| stops));
         status.count(round.all(), available);
         let updated = match processed {
             Ok(false) if round.rolls() => self.update_outdated(rx, &round, &mut status).await,

@@ -116,6 +116,18 @@ pub(super) fn claim_names(set: &Json, ordinal: i64) -> Vec<(String, &Json)> {
     all.map(|template| (name_of(template), template)).collect()
 }
 
+/// The number of the pod whose claim has this name.
+pub(super) fn get_claim_ordinal(set: &Json, claim: &str) -> Option<i64> {
+    let number = |template: &Json| -> Option<i64> {
+        let rest = claim.strip_prefix(name(template))?.strip_prefix('-')?;
+        rest.strip_prefix(name(set))?
+            .strip_prefix('-')?
+            .parse()
+            .ok()
+    };
+    templates(set).iter().find_map(number)
+}
+
 /// `getPersistentVolumeClaims`
 pub(super) fn get_persistent_volume_claims(set: &Json, pod: &Json) -> Vec<Json> {
     let ordinal = get_ordinal(pod).unwrap_or(-1);

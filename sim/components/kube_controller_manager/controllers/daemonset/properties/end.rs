@@ -13,10 +13,9 @@ use super::super::nodes::node_should_run_daemon_pod;
 use super::super::notes::{SyncsNodes, WritesStatus};
 use super::super::util::{get_target_node_name, hash_of, is_rolling_update, of_spec, of_status};
 use crate::controller_utils::{is_controlled_by, is_pod_ready};
+use crate::each::Each;
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
-use crate::somebody_runs;
 use wavetank_components::pod_runners::NEVER_READY;
-use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
 /// The objects of a resource that this set controls.
@@ -120,26 +119,45 @@ fn judge(world: &World, set: &Object) -> Option<Result<(), String>> {
     }))
 }
 
-fn are_met(world: &World) -> Check {
-    if !somebody_runs(world, CONTROLLER) {
-        return Check::Idle;
-    }
-    let mut checked = Check::Idle;
-    for set in ClusterView(world).all(DAEMON_SETS.registry) {
-        match judge(world, set) {
-            None => {}
-            Some(Ok(())) => checked = Check::Held,
-            Some(Err(wrong)) => {
-                let name = set.name();
-                return violated("set", name, format!("the DaemonSet {name} {wrong}"));
-            }
-        }
-    }
-    checked
-}
+const EACH: Each = Each {
+    controller: CONTROLLER,
+    resource: &DAEMON_SETS,
+    kind: "set",
+};
 
 pub(super) fn daemon_sets_are_met(after: Duration) -> Stable {
-    Stable::new("daemon-sets-are-met", after, |_, _| Check::Idle, are_met)
+    Stable::new(
+        "daemon-sets-are-met",
+        after,
+        |_, _| Check::Idle,
+        |world| EACH.is_met(world, |set| judge(world, set)),
+    )
+}
+
+/// Does each node that a set is for have a pod of it, whether that is ready or not?
+fn has_pods(world: &World, set: &Object) -> Option<Result<(), String>> {
+    let mut nodes = ClusterView(world).all(NODES.registry);
+    nodes.retain(|node| node_should_run_daemon_pod(node.json(), set.json()).should_run);
+    if set.is_being_deleted() || nodes.is_empty() {
+        return None;
+    }
+    let pods = owned(world, PODS.registry, set);
+    let of_pods = pods.iter().map(|pod| get_target_node_name(pod.json()));
+    let lacking = nodes.iter().map(|node| node.name());
+    let mut lacking = lacking.filter(|node| !of_pods.clone().any(|own| own == Some(*node)));
+    Some(match lacking.next() {
+        Some(node) => Err(format!("is for the node {node} and has no pod there")),
+        None => Ok(()),
+    })
+}
+
+pub(super) fn nodes_have_their_daemons(after: Duration) -> Stable {
+    Stable::new(
+        "nodes-have-their-daemons",
+        after,
+        |_, _| Check::Idle,
+        |world| EACH.is_met(world, |set| has_pods(world, set)),
+    )
 }
 
 /// No set: a change of a pod, a node or a revision may concern any.

@@ -49,6 +49,12 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             |settled| Box::new(end::daemon_sets_are_met(settled)),
         ),
         PropertyInfo::new(
+            "nodes-have-their-daemons",
+            "some time after calm each node that a DaemonSet is for has a pod of it, ready or not",
+            NEEDED,
+            |settled| Box::new(end::nodes_have_their_daemons(settled)),
+        ),
+        PropertyInfo::new(
             "daemon-sets-are-quiet",
             "some time after calm the controller changes nothing any more, but a few times after a change that comes late",
             NEEDED,

@@ -12,7 +12,7 @@ use crate::controller_utils::is_controlled_by;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
-/// A life of a process, and the UID of a set.
+/// A life of a process, and the UID or the name of a set.
 type Of = (ProcId, u32, Arc<str>);
 
 fn of(world: &World, note: &Note, set: &Arc<str>) -> Of {
@@ -72,7 +72,8 @@ impl Property for DaemonSetsKnowTheirPods {
     }
 }
 
-/// How many deletions each life of each controller asked for last, and how many of these pods were gone, by set.
+/// How many deletions each life of each controller asked for last, and how many of these pods were gone, by the name of a set: that
+/// is how they are expected, and a set that is made anew may have to wait for those of the one before it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct GoneDaemonsAreNotAwaited {
     asked: BTreeMap<Of, (i64, i64)>,
@@ -90,13 +91,12 @@ impl Property for GoneDaemonsAreNotAwaited {
         }
         let Some(AwaitsDaemons {
             set,
-            uid,
             deletions,
         }) = body.get()
         else {
             return Some(Check::Idle);
         };
-        let asked = self.asked.get(&of(world, note, uid));
+        let asked = self.asked.get(&of(world, note, set));
         let (all, gone) = asked.copied().unwrap_or_default();
         if *deletions <= all - gone {
             return Some(Check::Held);
@@ -110,7 +110,7 @@ impl Property for GoneDaemonsAreNotAwaited {
     fn note(&mut self, world: &World, note: &Note) -> Check {
         if let Some(syncs) = note.body.get::<SyncsNodes>() {
             let all = i64::try_from(syncs.deletes.len()).unwrap_or(i64::MAX);
-            self.asked.insert(of(world, note, &syncs.uid), (all, 0));
+            self.asked.insert(of(world, note, &syncs.set), (all, 0));
         } else if let Some(DaemonWasGone { set }) = note.body.get() {
             self.asked.entry(of(world, note, set)).or_default().1 += 1;
         }

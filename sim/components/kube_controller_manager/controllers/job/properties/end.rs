@@ -17,6 +17,7 @@ use super::super::util::{
     has_job_tracking_finalizer, job_suspended, managed_by_external_controller, of_spec, of_status,
 };
 use crate::controller_utils::{get_controller_of, is_controlled_by, is_pod_active, pod_key};
+use crate::each::Each;
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
 use wavetank_components::promises::violated;
@@ -80,25 +81,23 @@ fn wrong(world: &World, job: &Object) -> Option<String> {
     (active > 0).then(|| format!("says that {active} pods are active, and none is"))
 }
 
-fn have_ended(world: &World) -> Check {
-    if !somebody_runs(world, CONTROLLER) {
-        return Check::Idle;
-    }
-    let mut checked = Check::Idle;
-    let mut jobs = ClusterView(world).all(JOBS.registry);
-    jobs.retain(|job| !job.is_being_deleted());
-    for job in jobs {
-        if let Some(wrong) = wrong(world, job) {
-            let name = job.name();
-            return violated("job", name, format!("the Job {name} {wrong}"));
-        }
-        checked = Check::Held;
-    }
-    checked
+const EACH: Each = Each {
+    controller: CONTROLLER,
+    resource: &JOBS,
+    kind: "job",
+};
+
+fn has_ended(world: &World, job: &Object) -> Option<Result<(), String>> {
+    (!job.is_being_deleted()).then(|| wrong(world, job).map_or(Ok(()), Err))
 }
 
 pub(super) fn jobs_end(after: Duration) -> Stable {
-    Stable::new("jobs-end", after, |_, _| Check::Idle, have_ended)
+    Stable::new(
+        "jobs-end",
+        after,
+        |_, _| Check::Idle,
+        |world| EACH.is_met(world, |job| has_ended(world, job)),
+    )
 }
 
 /// Jobs have pods as long as they have work.

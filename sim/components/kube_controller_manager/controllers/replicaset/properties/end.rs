@@ -9,6 +9,7 @@ use wavetank_etcd::Keys;
 use super::super::kind::Kind;
 use super::super::notes::Syncs;
 use super::owners::active_of;
+use crate::quiet::{Subject, SyncsEnd};
 use crate::somebody_runs;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
@@ -47,21 +48,14 @@ pub(super) fn replicas_are_met(after: Duration) -> Stable {
     Stable::new("replicas-are-met", after, |_, _| Check::Idle, are_met)
 }
 
-/// One that is gone may be looked at once more: a retry is put off for up to 1000 s, and finds nothing to do.
-fn is_synced(world: &World, note: &Note) -> Check {
-    let Some(Syncs { kind, set }) = note.body.get() else {
-        return Check::Idle;
-    };
+/// One that is gone is looked at by its name.
+fn is_synced(world: &World, note: &Note) -> Option<Subject> {
+    let Syncs { kind, set } = note.body.get()?;
     let (namespace, name) = set.split_once('/').unwrap_or_default();
-    let key = kind.resource().key(namespace, name);
-    let is_there = ClusterView(world).get(&key).is_some();
-    if !is_there || are_met(world) != Check::Held {
-        return Check::Idle;
-    }
-    let message = format!("{set} is synced, although nothing has changed");
-    violated("set", set, message)
+    ClusterView(world).get(&kind.resource().key(namespace, name))?;
+    (are_met(world) == Check::Held).then(|| set.clone())
 }
 
-pub(super) fn sets_are_quiet(after: Duration) -> Stable {
-    Stable::new("sets-are-quiet", after, is_synced, |_| Check::Held)
+pub(super) fn sets_are_quiet(after: Duration) -> SyncsEnd {
+    SyncsEnd::new("sets-are-quiet", "set", after, is_synced)
 }

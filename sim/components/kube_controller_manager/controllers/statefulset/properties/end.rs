@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
-use wavetank_api::kinds::{CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
+use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
 use wavetank_engine::{Check, Note, Stable, World};
 
 use super::super::claims::is_claim_owner_up_to_date;
 use super::super::controller::CONTROLLER;
 use super::super::notes::SyncsStatefulSet;
 use super::super::util::{
-    allows_burst, claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal,
-    has_ended, has_ordinal, is_running_and_ready, is_terminating, name, namespace, of_spec,
-    of_status, partition, uid,
+    allows_burst, claim_names, get_ordinal, get_pod_name, get_start_ordinal, has_ended,
+    has_ordinal, is_running_and_ready, is_terminating, name, namespace, of_spec, of_status,
+    partition, uid,
 };
 use crate::controller_utils::is_controlled_by;
-use crate::somebody_runs;
+use crate::each::Each;
+use crate::quiet::{Subject, SyncsEnd};
 use wavetank_components::pod_runners::NEVER_READY;
-use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
 /// The objects of a resource that this set controls.
-fn owned<'a>(world: &'a World, registry: &str, set: &Json) -> Vec<&'a Object> {
+pub(super) fn owned<'a>(world: &'a World, registry: &str, set: &Json) -> Vec<&'a Object> {
     let mut all = ClusterView(world).all(registry);
     all.retain(|object| is_controlled_by(object.json(), uid(set)));
     all
@@ -136,8 +136,8 @@ fn wrong_owner(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
     wrong.map(|(_, claim, _)| format!("has the claim {claim} of others than its policy says"))
 }
 
-/// What is wrong with its status and its revisions.
-fn wrong_status(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
+/// What is wrong with its status.
+fn wrong_status(set: &Json) -> Option<String> {
     let wanted = of_spec(set, "replicas");
     for field in ["replicas", "readyReplicas", "availableReplicas"] {
         let own = of_status(set, field);
@@ -145,16 +145,7 @@ fn wrong_status(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
             return Some(format!("says {field} {own} and has {wanted}"));
         }
     }
-    let named = |field| json::text(set, &["status", field]);
-    let live = [named("currentRevision"), named("updateRevision")];
-    let mut old = owned(world, CONTROLLER_REVISIONS.registry, set);
-    old.retain(|own| {
-        let mut of_pods = pods.iter().map(|pod| get_pod_revision(pod));
-        !live.contains(&own.name()) && of_pods.all(|revision| revision != own.name())
-    });
-    let (count, limit) = (old.len() as i64, of_spec(set, "revisionHistoryLimit"));
-    // One that the cache did not show when the set was last synced stays until it is synced again.
-    (count > limit + 1).then(|| format!("has {count} old revisions, and is to keep {limit}"))
+    None
 }
 
 /// Is this set as it is to be, or what is wrong with it; nothing of one that goes, or whose pods can never be ready.
@@ -166,75 +157,76 @@ fn judge(world: &World, set: &Json) -> Option<Result<(), String>> {
     }
     let wrong = wrong_pod(set, &pods)
         .or_else(|| wrong_claim(world, set, &pods))
-        .or_else(|| wrong_status(world, set, &pods));
+        .or_else(|| wrong_status(set));
     Some(wrong.map_or(Ok(()), Err))
 }
 
-fn are_met(world: &World) -> Check {
-    if !somebody_runs(world, CONTROLLER) {
-        return Check::Idle;
-    }
-    let mut checked = Check::Idle;
-    for set in ClusterView(world).all(STATEFUL_SETS.registry) {
-        match judge(world, set.json()) {
-            None => {}
-            Some(Ok(())) => checked = Check::Held,
-            Some(Err(wrong)) => {
-                let name = set.name();
-                return violated("set", name, format!("the StatefulSet {name} {wrong}"));
-            }
-        }
-    }
-    checked
-}
+/// What is asked of each set.
+pub(super) const EACH: Each = Each {
+    controller: CONTROLLER,
+    resource: &STATEFUL_SETS,
+    kind: "set",
+};
 
 pub(super) fn stateful_sets_are_met(after: Duration) -> Stable {
-    Stable::new("stateful-sets-are-met", after, |_, _| Check::Idle, are_met)
+    Stable::new(
+        "stateful-sets-are-met",
+        after,
+        |_, _| Check::Idle,
+        |world| EACH.is_met(world, |set| judge(world, set.json())),
+    )
 }
 
-fn claims_follow(world: &World) -> Check {
-    if !somebody_runs(world, CONTROLLER) {
-        return Check::Idle;
+fn claims_follow(world: &World, set: &Json) -> Option<Result<(), String>> {
+    if is_terminating(set) {
+        return None;
     }
-    let mut checked = Check::Idle;
-    for set in ClusterView(world).all(STATEFUL_SETS.registry) {
-        let pods = owned(world, PODS.registry, set.json());
-        let pods: Vec<&Json> = pods.iter().map(|pod| pod.json()).collect();
-        if is_terminating(set.json()) {
-            continue;
-        }
-        if let Some(wrong) = wrong_owner(world, set.json(), &pods) {
-            let name = set.name();
-            return violated("set", name, format!("the StatefulSet {name} {wrong}"));
-        }
-        checked = Check::Held;
-    }
-    checked
+    let pods = owned(world, PODS.registry, set);
+    let pods: Vec<&Json> = pods.iter().map(|pod| pod.json()).collect();
+    Some(wrong_owner(world, set, &pods).map_or(Ok(()), Err))
 }
 
 /// Whether its pods are ready or not.
 pub(super) fn claims_follow_their_policy(after: Duration) -> Stable {
-    let name = "claims-follow-their-policy";
-    Stable::new(name, after, |_, _| Check::Idle, claims_follow)
+    Stable::new(
+        "claims-follow-their-policy",
+        after,
+        |_, _| Check::Idle,
+        |world| EACH.is_met(world, |set| claims_follow(world, set.json())),
+    )
 }
 
-/// One that is not as it is to be may be tried again and again.
-fn is_synced(world: &World, note: &Note) -> Check {
-    let Some(SyncsStatefulSet { set }) = note.body.get() else {
-        return Check::Idle;
-    };
-    let (namespace, name) = set.split_once('/').unwrap_or_default();
-    let stored = ClusterView(world).get(&STATEFUL_SETS.key(namespace, name));
-    let is_met = stored.and_then(|own| judge(world, own.value.json()));
-    match is_met {
-        Some(Ok(())) => {
-            let message = format!("{set} is synced, although nothing has changed");
-            violated("set", set, message)
-        }
-        _ => Check::Idle,
+/// Has it its first pod? That one waits for no other, but for somebody else's of that name.
+fn has_first_pod(world: &World, set: &Json) -> Option<Result<(), String>> {
+    if is_terminating(set) || of_spec(set, "replicas") == 0 {
+        return None;
+    }
+    let first = get_pod_name(set, get_start_ordinal(set));
+    match ClusterView(world).get(&PODS.key(namespace(set), &first)) {
+        Some(pod) if is_controlled_by(pod.value.json(), uid(set)) => Some(Ok(())),
+        Some(_) => None,
+        None => Some(Err(format!("lacks the pod {first}"))),
     }
 }
 
-pub(super) fn stateful_sets_are_quiet(after: Duration) -> Stable {
-    Stable::new("stateful-sets-are-quiet", after, is_synced, |_| Check::Held)
+pub(super) fn stateful_sets_have_pods(after: Duration) -> Stable {
+    Stable::new(
+        "stateful-sets-have-pods",
+        after,
+        |_, _| Check::Idle,
+        |world| EACH.is_met(world, |set| has_first_pod(world, set.json())),
+    )
+}
+
+/// One that is not as it is to be may be tried again and again.
+fn is_synced(world: &World, note: &Note) -> Option<Subject> {
+    let SyncsStatefulSet { set } = note.body.get()?;
+    let (namespace, name) = set.split_once('/').unwrap_or_default();
+    let stored = ClusterView(world).get(&STATEFUL_SETS.key(namespace, name))?;
+    let is_met = judge(world, stored.value.json()) == Some(Ok(()));
+    is_met.then(|| set.clone())
+}
+
+pub(super) fn stateful_sets_are_quiet(after: Duration) -> SyncsEnd {
+    SyncsEnd::new("stateful-sets-are-quiet", "set", after, is_synced)
 }

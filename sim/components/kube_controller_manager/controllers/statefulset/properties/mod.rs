@@ -1,7 +1,10 @@
 //! What is promised to users of StatefulSets: `own_view` says what a controller may act on, `pods` which pods it makes and
-//! deletes, `end` what is true once all has been well for a while.
+//! deletes, `end` what is true once all has been well for a while, `history` how many revisions are kept then and `left_claims`
+//! which claims.
 
 mod end;
+mod history;
+mod left_claims;
 mod own_view;
 mod pods;
 
@@ -85,10 +88,23 @@ fn stable() -> Vec<PropertyInfo> {
     vec![
         PropertyInfo::new(
             "stateful-sets-are-met",
-            "some time after calm each StatefulSet has the pods, claims and revisions that it asks for, and its status says \
-             so; not one whose pods can never be ready",
+            "some time after calm each StatefulSet has the pods and claims that it asks for, and its status says so; \
+             not one whose pods can never be ready",
             NEEDED,
             |settled| Box::new(end::stateful_sets_are_met(settled)),
+        ),
+        PropertyInfo::new(
+            "stateful-sets-have-pods",
+            "some time after calm each StatefulSet that asks for pods has the first of them, ready or not",
+            NEEDED,
+            |settled| Box::new(end::stateful_sets_have_pods(settled)),
+        ),
+        PropertyInfo::new(
+            "stateful-history-is-limited",
+            "some time after calm each StatefulSet has no more old revisions than `revisionHistoryLimit`, of those that its \
+             controller saw when it last synced it",
+            NEEDED,
+            |settled| Box::new(history::StatefulHistoryIsLimited::new(settled)),
         ),
         PropertyInfo::new(
             "claims-follow-their-policy",
@@ -96,6 +112,13 @@ fn stable() -> Vec<PropertyInfo> {
              whether the pod is ready or not",
             NEEDED,
             |settled| Box::new(end::claims_follow_their_policy(settled)),
+        ),
+        PropertyInfo::new(
+            "claims-of-scaled-sets-go",
+            "some time after calm no claim is left of a pod that a StatefulSet had and does not ask for any more, if `whenScaled` \
+             has always been `Delete`",
+            NEEDED,
+            |settled| Box::new(left_claims::ClaimsOfScaledSetsGo::new(settled)),
         ),
         PropertyInfo::new(
             "stateful-sets-are-quiet",
