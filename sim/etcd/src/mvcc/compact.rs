@@ -29,11 +29,11 @@ impl<V: Value> Store<V> {
             self.forget_oldest();
         }
         if self.oldest() == Some(revision)
+            && let Some(commit) = self.forget_oldest()
             && !mutant!(
                 "compaction-forgets-its-revision",
                 "a compaction also forgets the commit at its revision"
             )
-            && let Some(commit) = self.forget_oldest()
         {
             let changes = what_remains(&commit.changes, quirks);
             if !changes.is_empty() {
