@@ -77,7 +77,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .fits(|_| false),
         PropertyInfo::new(
             "endpoints-are-not-emptied",
-            "a stopping apiserver does not empty the Endpoints while another one serves and keeps its lease",
+            "a stopping apiserver does not empty the Endpoints while another one serves and keeps its lease, and one that does not stop never does",
             NEEDED,
             |_| Box::new(endpoints_not_emptied::NotEmptied::default()),
         )
