@@ -37,7 +37,7 @@ use wavetank_version::Version;
 use super::{ELECTION_NEEDED, NEEDED, elects, releases};
 use each::{EachLock, OfLock, Written};
 use free::{CleanStopFrees, NoLockWriteAfterRelease};
-use one::{LeaderStops, LockIsLeft, OneLeader};
+use one::{LeaderStops, LockIsLeft, OneLeader, TransitionsCount};
 use overlap::{LeadersOverlap, OldLeaderWrites};
 use wavetank_components::elected::RESTART_AFTER;
 use wavetank_components::promises::violated;
@@ -50,6 +50,12 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "nobody takes a lock before its lease has passed, or frees one that it does not hold",
             ELECTION_NEEDED,
             |_| Box::new(EachLock::<LockIsLeft>::default()),
+        ),
+        PropertyInfo::new(
+            "transitions-are-counted",
+            "the record of a lock counts each time that it goes from one holder to another",
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<TransitionsCount>::default()),
         ),
         PropertyInfo::new(
             "leader-stops-in-time",

@@ -2,12 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_client::leader_election::{ElectionNote, Lock};
-use wavetank_engine::{Check, ProcId, Time, World};
+use wavetank_engine::{Check, Instant, ProcId, Time, World};
 
 use super::{LEADS, OfLock, Written, by_fastest_clock, leads, other_leader};
 use wavetank_components::promises::violated;
+
+/// The record of a lock counts each time that it goes from one holder to another (`leaseTransitions`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TransitionsCount;
+
+impl OfLock for TransitionsCount {
+    const NAME: &'static str = "transitions-are-counted";
+
+    fn written(&mut self, _: &World, lock: Lock, record: Written<'_>) -> Check {
+        let (before, now) = (record.before(), record.now());
+        if before.holder.is_empty() || now.holder.is_empty() || before.holder == now.holder {
+            return Check::Idle;
+        }
+        if now.transitions > before.transitions {
+            return Check::Held;
+        }
+        let (from, to, count) = (before.holder, now.holder, now.transitions);
+        let message = format!("it goes from {from} to {to}, and counts {count} transitions as before");
+        violated("lock", lock.name.as_str(), message)
+    }
+}
 
 /// Nobody takes a lock within a lease of when its record changed, by any clock, nor says that nobody holds a lock that
 /// another does.
@@ -65,59 +87,28 @@ impl OfLock for LockIsLeft {
 }
 
 /// A leader that can run stops leading in time, by its own clock. It is looked at half a second after that and again
-/// each second: whoever was neither paused nor held at two looks had its turn in between.
+/// each second: whoever was neither paused nor held at two looks had its turn in between. So had whoever tries twice to renew
+/// its lock when it should have stopped, a while apart.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LeaderStops {
     /// Leaders that could run at their last look.
     ran: BTreeSet<ProcId>,
+    renewals: Renewals,
+    /// When a leader that should have stopped was first seen to try for its lock.
+    late: BTreeMap<ProcId, Instant>,
 }
 
-impl OfLock for LeaderStops {
-    const NAME: &'static str = "leader-stops-in-time";
-
-    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
-        match note {
-            ElectionNote::Ends => {
-                self.ran.remove(&process);
-                Check::Held
-            }
-            ElectionNote::Leads { .. } => {
-                self.ran.remove(&process);
-                Check::Idle
-            }
-            ElectionNote::LeadsTooLong { again } => {
-                let runs = !world.is_paused(process) && !world.is_held(process);
-                let ran = self.ran.remove(&process) && *again;
-                if runs {
-                    self.ran.insert(process);
-                }
-                if !(ran && runs && leads(world, process, lock)) {
-                    return Check::Idle;
-                }
-                let name = world.name(process);
-                let message = format!(
-                    "{name} leads, and asked too long ago for the last renewal that it got"
-                );
-                violated("leader", name, message)
-            }
-            _ => Check::Idle,
-        }
-    }
-}
-
-/// Nobody begins to lead shortly after another leader asked for a renewal that succeeded.
+/// Renewals of candidates, by when they were asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct OneLeader {
+struct Renewals {
     /// When a process began its last attempt, and in which life.
     tries: BTreeMap<ProcId, (u32, Time)>,
     /// When it began the last that succeeded.
     held: BTreeMap<ProcId, (u32, Time)>,
 }
 
-impl OfLock for OneLeader {
-    const NAME: &'static str = "one-leader-at-a-time";
-
-    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+impl Renewals {
+    fn told(&mut self, world: &World, process: ProcId, note: &ElectionNote) {
         match note {
             ElectionNote::Tries => {
                 let now = (world.incarnation(process), world.now());
@@ -128,12 +119,94 @@ impl OfLock for OneLeader {
                     self.held.insert(process, *began);
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// How long ago it asked for the last renewal that succeeded, in this life.
+    fn since(&self, world: &World, process: ProcId) -> Option<Duration> {
+        let held = self.held.get(&process);
+        let held = held.filter(|(life, _)| *life == world.incarnation(process));
+        held.map(|(_, began)| world.now().since(*began))
+    }
+}
+
+impl LeaderStops {
+    /// A candidate tries for its lock: does it lead, and should not any more?
+    fn tries(&mut self, world: &World, lock: Lock, process: ProcId) -> Check {
+        let since = self.renewals.since(world, process);
+        let is_late = since.is_some_and(|since| since > LEADS + LOOKS);
+        if !(is_late && leads(world, process, lock)) {
+            return Check::Idle;
+        }
+        let first = *self.late.entry(process).or_insert(Instant(world.now()));
+        if world.now().since(first.0) < LOOKS {
+            return Check::Idle;
+        }
+        leads_on(world, process)
+    }
+}
+
+/// So far apart are looks at a leader that should have stopped.
+const LOOKS: Duration = Duration::from_secs(1);
+
+fn leads_on(world: &World, process: ProcId) -> Check {
+    let name = world.name(process);
+    let message = format!("{name} leads, and asked too long ago for the last renewal that it got");
+    violated("leader", name, message)
+}
+
+impl OfLock for LeaderStops {
+    const NAME: &'static str = "leader-stops-in-time";
+
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        self.renewals.told(world, process, note);
+        match note {
+            ElectionNote::Ends => {
+                self.ran.remove(&process);
+                self.late.remove(&process);
+                Check::Held
+            }
+            ElectionNote::Leads { .. } => {
+                self.ran.remove(&process);
+                self.late.remove(&process);
+                Check::Idle
+            }
+            ElectionNote::Holds => {
+                self.late.remove(&process);
+                Check::Idle
+            }
+            ElectionNote::Tries => self.tries(world, lock, process),
+            ElectionNote::LeadsTooLong { again } => {
+                let runs = !world.is_paused(process) && !world.is_held(process);
+                let ran = self.ran.remove(&process) && *again;
+                if runs {
+                    self.ran.insert(process);
+                }
+                if !(ran && runs && leads(world, process, lock)) {
+                    return Check::Idle;
+                }
+                leads_on(world, process)
+            }
+            _ => Check::Idle,
+        }
+    }
+}
+
+/// Nobody begins to lead shortly after another leader asked for a renewal that succeeded.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct OneLeader(Renewals);
+
+impl OfLock for OneLeader {
+    const NAME: &'static str = "one-leader-at-a-time";
+
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        self.0.told(world, process, note);
+        match note {
             ElectionNote::Leads { .. } => {
                 let recent = |other: ProcId| {
-                    let held = self.held.get(&other);
-                    held.is_some_and(|(life, began)| {
-                        *life == world.incarnation(other) && world.now().since(*began) < LEADS
-                    })
+                    let since = self.0.since(world, other);
+                    since.is_some_and(|since| since < LEADS)
                 };
                 let Some(other) = other_leader(world, process, lock, recent) else {
                     return Check::Held;
