@@ -2,6 +2,7 @@
 //! there are to be, `scale` how they are scaled, `rolling` how a rollout goes, `status` what is written back, `events` what
 //! wakes it up; `util` is pure. `users` are who rolls out in a scenario, `properties` what is promised to them.
 
+mod collisions;
 mod controller;
 mod defects;
 mod describe;

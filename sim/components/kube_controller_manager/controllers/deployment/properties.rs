@@ -9,13 +9,14 @@ use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, World};
 use wavetank_etcd::Keys;
 
+use super::collisions;
 use super::NEEDED;
 use super::controller::CONTROLLER;
 use super::notes::{Scales, SyncsDeployment};
 use super::paused;
 use super::util::{
-    deployment_complete, find_new_replica_set, find_old_replica_sets, name, of_status,
-    spec_replicas,
+    DESIRED_REPLICAS, annotation, deployment_complete, filter_active, find_new_replica_set,
+    find_old_replica_sets, is_rolling_update, name, of_status, spec_replicas,
 };
 use crate::controller_utils::is_controlled_by;
 use crate::owners::controller_stays;
@@ -55,7 +56,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         PropertyInfo::new(
             "rollouts-end",
             "some time after calm the new set of each Deployment has all pods, or its status says that it stands still; \
-             one that is paused makes no new set",
+             one that is paused makes no new set, and where rollouts are rolling all sets with pods remember its size",
             NEEDED,
             |settled| Box::new(rollouts_end(settled)),
         ),
@@ -74,6 +75,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .fits(users),
     ];
     all.extend(paused::all());
+    all.extend(collisions::all());
     all
 }
 
@@ -148,6 +150,19 @@ fn is_unfinished(deployment: &Json, sets: &[Json]) -> Option<String> {
     (!complete).then(|| "has what it asks for, and its status does not say so".to_owned())
 }
 
+/// A set with pods that remembers another size of a Deployment whose rollouts are rolling: its part in what the next scaling
+/// adds or takes away would be reckoned by that.
+fn remembers_another_size(deployment: &Json, sets: &[Json]) -> Option<String> {
+    let wanted = spec_replicas(deployment);
+    let active = filter_active(sets);
+    let known = |set: &Json| annotation(set, DESIRED_REPLICAS).parse::<i64>().ok();
+    let differs = |set: &&Json| known(set).is_some_and(|known| known != wanted);
+    let set = active.iter().find(differs)?;
+    let of = name(set);
+    is_rolling_update(deployment)
+        .then(|| format!("asks for {wanted} pods, and its set {of} remembers another size"))
+}
+
 fn check(world: &World) -> Check {
     if !somebody_runs(world, CONTROLLER) {
         return Check::Idle;
@@ -158,7 +173,8 @@ fn check(world: &World) -> Check {
         let uid = json::text(&deployment, &["metadata", "uid"]);
         let own = all.iter().filter(|set| is_controlled_by(set, uid));
         let own: Vec<Json> = own.cloned().collect();
-        if let Some(wrong) = is_unfinished(&deployment, &own) {
+        let wrong = is_unfinished(&deployment, &own);
+        if let Some(wrong) = wrong.or_else(|| remembers_another_size(&deployment, &own)) {
             let name = name(&deployment);
             return violated("deployment", name, format!("the Deployment {name} {wrong}"));
         }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use wavetank_api::kinds::pod_eviction::is_behind;
 use wavetank_api::kinds::{POD_DISRUPTION_BUDGETS, PODS};
 use wavetank_api::{Object, json};
-use wavetank_apiserver::{Evicts, LetGoBy};
-use wavetank_engine::{Check, Note, Property, World};
+use wavetank_apiserver::{Evicts, LetGoBy, RefusesEviction};
+use wavetank_engine::{Always, Check, Note, Property, World};
 use wavetank_etcd::{Change, Revision};
 
 use super::super::status::disrupted_pods;
 use crate::controller_utils::is_pod_ready;
 use wavetank_components::changes::changes;
-use wavetank_components::promises::violated;
+use wavetank_components::promises::{always, violated};
 
 /// So many writes of budgets are remembered: an eviction tells of its own as soon as that is answered.
 const REMEMBERED: usize = 64;
@@ -32,6 +32,24 @@ struct Written {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct EvictionsSpendBudgets {
     written: BTreeMap<Revision, Written>,
+}
+
+/// Who meets another write of a budget reads it again, so often that only a budget that is written all the time is in the way of an
+/// eviction for ten seconds.
+pub(super) fn evictions_outlast_conflicts() -> Always {
+    always("evictions-outlast-conflicts", |_, note| {
+        if note.body.get::<Evicts>().is_some() {
+            return Check::Held;
+        }
+        match note.body.get() {
+            Some(RefusesEviction { pod, code: 409 }) => {
+                let message = format!("{pod} is not evicted since its budget was written meanwhile");
+                violated("pod", pod, message)
+            }
+            Some(_) => Check::Held,
+            None => Check::Idle,
+        }
+    })
 }
 
 fn allowed(budget: &Object) -> i64 {

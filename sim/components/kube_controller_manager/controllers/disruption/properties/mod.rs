@@ -51,6 +51,12 @@ fn of_evictions() -> Vec<PropertyInfo> {
             |_| Box::new(evictions::EvictionsSpendBudgets::default()),
         ),
         PropertyInfo::new(
+            "evictions-outlast-conflicts",
+            "no eviction is refused because somebody else wrote its budget at the same time",
+            NEEDED,
+            |_| Box::new(evictions::evictions_outlast_conflicts()),
+        ),
+        PropertyInfo::new(
             "ready-pods-do-not-go-for-nothing",
             "no pod is evicted past its budget for not being ready that has become ready",
             NEEDED,
