@@ -157,7 +157,7 @@ impl<V: Value> Process for EtcdUser<V> {
     }
 
     /// `operate {}`: one operation, of any kind. `operate {put: KEY}`, `{delete: KEY}`, `{get: KEY}`,
-    /// `{put: KEY, get-at: REVISION}`, `{compact: REVISION}`, `{grant: SECONDS}`: just this, at any member or
+    /// `{put: KEY, get-at: REVISION}`, `{compact: REVISION}`, `{grant: SECONDS}`, `{keep-alive: LEASE}`: just this, at any member or
     /// at `member: NUMBER`.
     /// `watch {prefix, from?, member?, company?, asks-progress?}`: one more watch.
     fn command(

@@ -2,7 +2,9 @@
 
 use serde_json::Value as Json;
 use wavetank_engine::{ProcId, Rx};
-use wavetank_etcd::{Compare, DeleteRange, Keys, Put, Range, Request, Response, Txn, TxnOp, Value};
+use wavetank_etcd::{
+    Compare, DeleteRange, Keys, LeaseId, Put, Range, Request, Response, Txn, TxnOp, Value,
+};
 
 use super::{Config, Dice, KNOWN, Known, OPERATION_LIMIT, ask, numbered};
 
@@ -36,6 +38,8 @@ enum Operation {
     Compact(u64),
     /// A lease of so many seconds, that nobody keeps alive.
     Grant(u64),
+    /// The lease with this number gets its whole time again.
+    KeepAlive(u64),
 }
 
 impl Wanted {
@@ -68,6 +72,7 @@ impl Operation {
             "get" => key(value).map(Operation::Get),
             "compact" => value.as_u64().map(Operation::Compact),
             "grant" => value.as_u64().map(Operation::Grant),
+            "keep-alive" => value.as_u64().map(Operation::KeepAlive),
             _ => None,
         };
         let mut read = fields.iter().map(read);
@@ -75,7 +80,7 @@ impl Operation {
             (Some(operation), None) => Ok(operation),
             _ => Err(
                 "knows `put`, `delete` and `get` of a key, `put` with `get-at` of a revision, `compact` of \
-                 a revision and `grant` of seconds"
+                 a revision, `grant` of seconds and `keep-alive` of a lease, by its number"
                     .into(),
             ),
         }
@@ -107,6 +112,7 @@ impl Operation {
                 physical: false,
             },
             Operation::Grant(ttl) => Request::LeaseGrant { id: None, ttl },
+            Operation::KeepAlive(lease) => Request::LeaseKeepAlive(LeaseId(lease)),
         })
     }
 }
