@@ -26,7 +26,8 @@ impl OfLock for TransitionsCount {
             return Check::Held;
         }
         let (from, to, count) = (before.holder, now.holder, now.transitions);
-        let message = format!("it goes from {from} to {to}, and counts {count} transitions as before");
+        let message =
+            format!("it goes from {from} to {to}, and counts {count} transitions as before");
         violated("lock", lock.name.as_str(), message)
     }
 }

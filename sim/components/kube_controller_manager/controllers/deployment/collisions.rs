@@ -53,7 +53,8 @@ impl CollisionsAreWithOthers {
         if others.any(|(set, owner)| set.starts_with(&prefix) && **owner != *uid) {
             return Check::Held;
         }
-        let message = format!("{name} counts {count} collisions, and all sets of its name are its own");
+        let message =
+            format!("{name} counts {count} collisions, and all sets of its name are its own");
         violated("deployment", name, message)
     }
 }

@@ -9,8 +9,8 @@ use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, World};
 use wavetank_etcd::Keys;
 
-use super::collisions;
 use super::NEEDED;
+use super::collisions;
 use super::controller::CONTROLLER;
 use super::notes::{Scales, SyncsDeployment};
 use super::paused;

@@ -43,7 +43,8 @@ pub(super) fn evictions_outlast_conflicts() -> Always {
         }
         match note.body.get() {
             Some(RefusesEviction { pod, code: 409 }) => {
-                let message = format!("{pod} is not evicted since its budget was written meanwhile");
+                let message =
+                    format!("{pod} is not evicted since its budget was written meanwhile");
                 violated("pod", pod, message)
             }
             Some(_) => Check::Held,
