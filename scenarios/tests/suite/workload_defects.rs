@@ -1,12 +1,12 @@
 //! The defects of controllers of sets of pods that a seed of `workload-storm`, `rollout-storm` or `controller-staleness` shows;
-//! `deletions-count-twice` is found by `replicaset-stale`, `fix-count-no-deleted` by `replicaset-deletes`. `fix-wake-when-expired` is found by
-//! `replicaset-unseen`, and shows in fewer seeds than a test can try: here a set is made anew at the moment that matters.
+//! `stale-replicas` is found by `replication-stale`, `deletions-count-twice` by `replicaset-stale`, `fix-count-no-deleted` by
+//! `replicaset-deletes`. `fix-wake-when-expired` is found by `replicaset-unseen`, and shows in fewer seeds than a test can try: here a
+//! set is made anew at the moment that matters.
 
 use crate::support::pins::pins;
 use crate::support::planned::shows_fix;
 
 pins! {
-    stale_replicas: "stale-replicas",
     acts_without_expectations: "acts-without-expectations",
     adopts_unchecked: "adopts-unchecked",
     adopts_by_replacing: "adopts-by-replacing",

@@ -38,6 +38,14 @@ impl Tracked {
         self.generations.remove(uid)
     }
 
+    /// The slices that are to be there, and were last written at this revision or before.
+    fn written_by(&self, read: Revision) -> Vec<Arc<str>> {
+        let all = self.generations.iter().filter(|(_, known)| known.is_some());
+        let all = all.map(|(uid, _)| uid);
+        let written = |uid: &&Arc<str>| self.written.get(*uid).is_some_and(|at| *at <= read);
+        all.filter(written).cloned().collect()
+    }
+
     /// Has the controller written the slice after this was seen of it? Then it has taken it back, and the cache will show that.
     fn wrote_later(&self, slice: &Stored) -> bool {
         let known = self.generations.get(slice.object.uid()).copied().flatten();
@@ -101,11 +109,13 @@ impl EndpointSliceTracker {
         cache: Lister,
         slices: &[Stored],
     ) -> Option<Vec<Arc<str>>> {
-        let read = cache.last_store_sync_resource_version(rx);
+        let never_seen = self.never_seen(rx, service, cache, slices);
         rx.update(&SLICES, |all| {
             let own = all.entry((self.manager, service.clone())).or_default();
             own.left.clear();
-            self.forget_never_seen(own, read, slices);
+            for uid in &never_seen {
+                own.forget(uid);
+            }
             let provided: BTreeMap<&str, i64> = slices
                 .iter()
                 .map(|slice| (slice.object.uid(), generation(&slice.object)))
@@ -182,24 +192,29 @@ impl EndpointSliceTracker {
         })
     }
 
-    /// A slice that a cache as new as this lacks is gone: its watch had a gap. Upstream does not do that.
-    fn forget_never_seen(self, own: &mut Tracked, read: Revision, slices: &[Stored]) {
-        let is_gone = |uid: &Arc<str>| {
-            let is_provided = slices.iter().any(|slice| *slice.object.uid() == **uid);
-            !is_provided && own.written.get(uid).is_some_and(|wrote| *wrote <= read)
-        };
-        let known = own.generations.iter();
-        let known = known.filter(|(uid, known)| known.is_some() && is_gone(uid));
-        let gone: Vec<Arc<str>> = known.map(|(uid, _)| uid.clone()).collect();
+    /// The slices of a Service that were written, and that a cache as new as that lacks: they are gone, and its watch had a gap. Upstream
+    /// does not look for them (`fix-forget-slices-never-seen`).
+    fn never_seen(self, rx: Rx, service: &Item, cache: Lister, slices: &[Stored]) -> Vec<Arc<str>> {
+        let read = cache.last_store_sync_resource_version(rx);
+        let mut gone = rx.look(&SLICES, |all| {
+            let own = all.get(&(self.manager, service.clone()));
+            own.map_or(Vec::new(), |own| own.written_by(read))
+        });
+        let has = |slices: &[Stored], uid: &str| slices.iter().any(|own| own.object.uid() == uid);
+        gone.retain(|uid| !has(slices, uid));
+        if gone.is_empty() {
+            return gone;
+        }
+        // One that the cache has is somebody else's by its labels.
+        let all = cache.list(rx);
+        gone.retain(|uid| !has(&all, uid));
         let forgets = || {
             self.defects
                 .has(SliceTrackerDefect::FixForgetSlicesNeverSeen)
         };
-        if gone.is_empty() || !forgets() {
-            return;
-        }
-        for uid in gone {
-            own.forget(&uid);
+        match gone.is_empty() || !forgets() {
+            true => Vec::new(),
+            false => gone,
         }
     }
 
