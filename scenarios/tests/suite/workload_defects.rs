@@ -1,7 +1,7 @@
 //! The defects of controllers of sets of pods that a seed of `workload-storm`, `rollout-storm` or `controller-staleness` shows;
 //! `stale-replicas` is found by `replication-stale`, `deletions-count-twice` by `replicaset-stale`, `fix-count-no-deleted` by
-//! `replicaset-deletes`. `fix-wake-when-expired` is found by `replicaset-unseen`, and shows in fewer seeds than a test can try: here a
-//! set is made anew at the moment that matters.
+//! `replicaset-deletes`, `same-size-keeps-annotations` by `deployment-resized`. `fix-wake-when-expired` is found by
+//! `replicaset-unseen`, and shows in fewer seeds than a test can try: here a set is made anew at the moment that matters.
 
 use crate::support::pins::pins;
 use crate::support::planned::shows_fix;
@@ -17,7 +17,6 @@ pins! {
     deadline_is_not_awaited: "deadline-is-not-awaited",
     fix_complete_is_not_stuck: "fix-complete-is-not-stuck",
     fix_scale_recreated_sets: "fix-scale-recreated-sets",
-    same_size_keeps_annotations: "same-size-keeps-annotations",
 }
 
 const MADE_ANEW: &str = "
