@@ -17,6 +17,9 @@ use super::slices::{generation, is_managed_by, service_of};
 /// Of a controller, by how it labels its slices, and of a Service.
 type Of = (&'static str, Item);
 
+/// Of a slice that is new.
+const FIRST_GENERATION: i64 = 1;
+
 /// What all trackers of a process know.
 static SLICES: Cell<BTreeMap<Of, Tracked>> = Cell::new("tracked-slices");
 
@@ -24,7 +27,8 @@ static SLICES: Cell<BTreeMap<Of, Tracked>> = Cell::new("tracked-slices");
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Tracked {
     generations: BTreeMap<Arc<str>, Option<i64>>,
-    /// The revision of what was last written of each. Upstream has no such list (`fix-forget-slices-never-seen`).
+    /// The revision at which each was made: one that was changed since was in the cache. Upstream has no such list
+    /// (`fix-forget-slices-never-seen`).
     written: BTreeMap<Arc<str>, Revision>,
     /// The slices that were seen to leave since the Service was last looked at: an answer that comes after that is of no
     /// slice that is there. Upstream has no such list (`tracks-slices-that-are-gone`).
@@ -38,7 +42,7 @@ impl Tracked {
         self.generations.remove(uid)
     }
 
-    /// The slices that are to be there, and were last written at this revision or before.
+    /// The slices that are to be there, and were made at this revision or before.
     fn written_by(&self, read: Revision) -> Vec<Arc<str>> {
         let all = self.generations.iter().filter(|(_, known)| known.is_some());
         let all = all.map(|(uid, _)| uid);
@@ -145,7 +149,9 @@ impl EndpointSliceTracker {
             let own = all.entry(of).or_default();
             let has_left = own.left.contains(&uid);
             if !has_left {
-                own.written.insert(uid.clone(), slice.resource_version);
+                if generation(&slice.object) == FIRST_GENERATION {
+                    own.written.insert(uid.clone(), slice.resource_version);
+                }
                 own.generations.insert(uid, Some(generation(&slice.object)));
             }
             has_left
