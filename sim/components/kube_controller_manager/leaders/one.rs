@@ -203,22 +203,18 @@ impl OfLock for OneLeader {
 
     fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
         self.0.told(world, process, note);
-        match note {
-            ElectionNote::Leads { .. } => {
-                let recent = |other: ProcId| {
-                    let since = self.0.since(world, other);
-                    since.is_some_and(|since| since < LEADS)
-                };
-                let Some(other) = other_leader(world, process, lock, recent) else {
-                    return Check::Held;
-                };
-                let (name, other) = (world.name(process), world.name(other));
-                let message =
-                    format!("{name} begins to lead, and {other} leads and keeps the lock");
-                return violated("leader", name, message);
-            }
-            _ => {}
+        if !matches!(note, ElectionNote::Leads { .. }) {
+            return Check::Idle;
         }
-        Check::Idle
+        let recent = |other: ProcId| {
+            let since = self.0.since(world, other);
+            since.is_some_and(|since| since < LEADS)
+        };
+        let Some(other) = other_leader(world, process, lock, recent) else {
+            return Check::Held;
+        };
+        let (name, other) = (world.name(process), world.name(other));
+        let message = format!("{name} begins to lead, and {other} leads and keeps the lock");
+        violated("leader", name, message)
     }
 }
