@@ -48,6 +48,9 @@ impl StatefulSetControl {
         set: &Json,
         pods: impl Iterator<Item = &'a str> + Clone,
     ) -> Result<(), SyncError> {
+        if !deletes_when_scaled(set) {
+            return Ok(());
+        }
         let mut left = self.pod_control.claims.list(rx);
         left.retain(|claim| {
             let pod = pod_of_claim(set, &claim.object);

@@ -89,11 +89,7 @@ impl Property for GoneDaemonsAreNotAwaited {
         if body.get::<SyncsNodes>().is_some() || body.get::<DaemonWasGone>().is_some() {
             return None;
         }
-        let Some(AwaitsDaemons {
-            set,
-            deletions,
-        }) = body.get()
-        else {
+        let Some(AwaitsDaemons { set, deletions }) = body.get() else {
             return Some(Check::Idle);
         };
         let asked = self.asked.get(&of(world, note, set));
