@@ -1,6 +1,6 @@
 //! The defects of the controllers of Endpoints and EndpointSlices that a seed of `endpoints-storm` shows.
-//! `tracks-slices-that-are-gone` is found by `slices-stale`, the lack of `fix-forget-slices-never-seen` by `slice-unseen`. No seed
-//! is known for `takes-slices-of-another-service`: the one there was showed the finding 96.
+//! `tracks-slices-that-are-gone` is found by `slices-stale`, `takes-slices-of-another-service` by `slices-inherited`, the lack of
+//! `fix-forget-slices-never-seen` by `slice-unseen`, that of `fix-look-again-for-slices` by `slices-seen-late`.
 
 use crate::support::pins::pins;
 

@@ -26,11 +26,19 @@ const FIX_FORGET_SLICES_NEVER_SEEN: Defect = Defect::fix(
 )
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
+const FIX_LOOK_AGAIN_FOR_SLICES: Defect = Defect::fix(
+    "fix-look-again-for-slices",
+    "FINDINGS.md, 98",
+    "a Service for which slices were written that the cache has not seen is looked at again each second, however often that was so",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
 defects! {
     /// A mistake in the tracker of EndpointSlices, or the fix of one.
     pub enum SliceTrackerDefect in "controllers of EndpointSlices" {
         TracksSlicesThatAreGone = TRACKS_SLICES_THAT_ARE_GONE,
         FixForgetSlicesHandedOver = FIX_FORGET_SLICES_HANDED_OVER,
         FixForgetSlicesNeverSeen = FIX_FORGET_SLICES_NEVER_SEEN,
+        FixLookAgainForSlices = FIX_LOOK_AGAIN_FOR_SLICES,
     }
 }

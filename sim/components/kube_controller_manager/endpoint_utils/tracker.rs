@@ -3,22 +3,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::Stored;
 use wavetank_client::informer::Lister;
-use wavetank_client::workqueue::Item;
+use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_engine::{Cell, Rx};
 use wavetank_etcd::Revision;
 use wavetank_version::Set;
 
 use super::defects::SliceTrackerDefect;
 use super::slices::{generation, is_managed_by, service_of};
+use crate::controller_utils::SyncError;
 
 /// Of a controller, by how it labels its slices, and of a Service.
 type Of = (&'static str, Item);
 
 /// Of a slice that is new.
 const FIRST_GENERATION: i64 = 1;
+
+/// The fix of finding 98: so often a Service is looked at while its slices are not seen.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What all trackers of a process know.
 static SLICES: Cell<BTreeMap<Of, Tracked>> = Cell::new("tracked-slices");
@@ -136,6 +141,20 @@ impl EndpointSliceTracker {
             let stale = !lacking.is_empty() || own.generations.iter().any(is_old);
             stale.then_some(lacking)
         })
+    }
+
+    /// What a sync comes to whose cache is stale.
+    ///
+    /// # Errors
+    /// As upstream: the Service is tried again, the more rarely the more of its pods have changed meanwhile, and not at all
+    /// after too many times. That the slices are seen wakes nobody.
+    pub fn is_late(self, rx: Rx, queue: WorkQueue, service: &Item) -> Result<(), SyncError> {
+        if self.defects.has(SliceTrackerDefect::FixLookAgainForSlices) {
+            queue.add_after(rx, service.clone(), LOOK_AGAIN);
+            return Ok(());
+        }
+        let why = "EndpointSlice informer cache is out of date";
+        Err(SyncError::Worded(why.to_owned()))
     }
 
     /// `Update`

@@ -140,9 +140,7 @@ impl Inner {
                 service: key.clone(),
                 lacking,
             });
-            return Err(SyncError::Worded(
-                "EndpointSlice informer cache is out of date".to_owned(),
-            ));
+            return self.tracker.is_late(rx, QUEUES.services, key);
         }
         let seen = |slice: &Stored| (slice.object.uid().into(), generation(&slice.object));
         rx.note(Reconciles {

@@ -100,7 +100,8 @@ pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controlle
 
 /// The back-offs of a queue that are shorter than [`LOOK_AGAIN`]: 5 ms, 10 ms and so on.
 const SHORT_BACK_OFFS: u32 = 8;
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How often the fixes look at what no event tells.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl StatefulSetController {
     /// Upstream's `sync`
@@ -108,10 +109,12 @@ impl StatefulSetController {
         rx.note(SyncsStatefulSet { set: key.clone() });
         let ready = self.consistency.ensure_ready(rx, &key);
         if ready.is_err() && !self.defects.has(StatefulSetDefect::StaleStatefulSet) {
-            // Upstream tries again after up to 1000 s, and no event of a claim brings that on.
+            // Upstream tries again after up to 1000 s, and no event of a claim brings that on. Whatever fails next
+            // would wait as long.
             let is_long = QUEUE.num_requeues(rx, &key) >= SHORT_BACK_OFFS;
             if is_long && self.defects.has(StatefulSetDefect::FixLookAgainForCaches) {
                 QUEUE.add_after(rx, key, LOOK_AGAIN);
+                return Ok(());
             }
             return ready;
         }

@@ -91,7 +91,7 @@ const FIX_CLAIMS_GO_FIRST: Defect = Defect::fix(
 const FIX_LOOK_AGAIN_FOR_CLAIMS: Defect = Defect::fix(
     "fix-look-again-for-claims",
     "FINDINGS.md, 34",
-    "a set whose pod waits until a claim is gone is looked at again",
+    "a set whose pod waits until a claim is gone is looked at again each second",
 )
 .fits_only(gates::STATEFUL_SET_CONTROLLER);
 

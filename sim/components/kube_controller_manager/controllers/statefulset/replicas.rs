@@ -10,6 +10,7 @@ use wavetank_client::wait::{Member, wait_group};
 use wavetank_engine::Rx;
 
 use super::control::{Revisions, StatefulSetControl};
+use super::controller::{LOOK_AGAIN, QUEUE};
 use super::defects::StatefulSetDefect;
 use super::notes::{MakesPod, UpdatesSet, Why};
 use super::pod_control::key;
@@ -230,10 +231,10 @@ impl StatefulSetControl {
         if !is_created(pod) {
             if control.pod_claim_is_stale(rx, set, pod) {
                 // Upstream is not told when it is gone.
-                return match self.defects.has(StatefulSetDefect::FixLookAgainForClaims) {
-                    true => Err(SyncError::Worded(format!("claims of {} go", name(pod)))),
-                    false => Ok(true),
-                };
+                if self.defects.has(StatefulSetDefect::FixLookAgainForClaims) {
+                    QUEUE.add_after(rx, key(set), LOOK_AGAIN);
+                }
+                return Ok(true);
             }
             let makes = makes(round, at);
             control.create_stateful_pod(rx, set, pod, makes).await?;

@@ -104,6 +104,11 @@ fn listed(slice: &Json) -> Vec<Listed> {
     all.collect()
 }
 
+fn belongs_to(slice: &Json, service: &Object) -> bool {
+    let owners = json::list(slice, &["metadata", "ownerReferences"]);
+    owners.iter().any(|owner| owner["uid"] == service.uid())
+}
+
 fn are_listed(world: &World) -> Check {
     if !somebody_runs(world, CONTROLLER) {
         return Check::Idle;
@@ -119,6 +124,13 @@ fn are_listed(world: &World) -> Check {
         let own: Vec<_> = slices.iter().filter(is_own).collect();
         if own.is_empty() {
             let message = format!("the Service {name} has no EndpointSlice");
+            return violated("service", name, message);
+        }
+        if let Some(slice) = own.iter().find(|slice| !belongs_to(slice.json(), service)) {
+            let message = format!(
+                "the EndpointSlice {} of the Service {name} belongs to another Service of that name, which is gone",
+                slice.name()
+            );
             return violated("service", name, message);
         }
         let all = own.iter().flat_map(|slice| listed(slice.json()));

@@ -29,8 +29,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     vec![
         PropertyInfo::new(
             "slices-list-the-pods",
-            "some time after calm the EndpointSlices of each Service that selects pods list each of those that run once, and \
-             say which are ready, which serve and which go",
+            "some time after calm the EndpointSlices of each Service that selects pods belong to it, list each of those that \
+             run once, and say which are ready, which serve and which go",
             NEEDED,
             |settled| Box::new(end::slices_list_the_pods(settled)),
         )
