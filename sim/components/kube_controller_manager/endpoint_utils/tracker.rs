@@ -148,7 +148,12 @@ impl EndpointSliceTracker {
     /// # Errors
     /// As upstream: the Service is tried again, the more rarely the more of its pods have changed meanwhile, and not at all
     /// after too many times. That the slices are seen wakes nobody.
-    pub fn is_late(self, rx: Rx, queue: WorkQueue, service: &Item) -> Result<(), SyncError> {
+    pub fn try_again_later(
+        self,
+        rx: Rx,
+        queue: WorkQueue,
+        service: &Item,
+    ) -> Result<(), SyncError> {
         if self.defects.has(SliceTrackerDefect::FixLookAgainForSlices) {
             queue.add_after(rx, service.clone(), LOOK_AGAIN);
             return Ok(());

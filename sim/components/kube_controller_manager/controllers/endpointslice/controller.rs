@@ -140,7 +140,7 @@ impl Inner {
                 service: key.clone(),
                 lacking,
             });
-            return self.tracker.is_late(rx, QUEUES.services, key);
+            return self.tracker.try_again_later(rx, QUEUES.services, key);
         }
         let seen = |slice: &Stored| (slice.object.uid().into(), generation(&slice.object));
         rx.note(Reconciles {

@@ -136,7 +136,7 @@ impl Inner {
                 service: key.clone(),
                 lacking,
             });
-            return self.tracker.is_late(rx, QUEUE, key);
+            return self.tracker.try_again_later(rx, QUEUE, key);
         }
         let seen = |slice: &Stored| (slice.object.uid().into(), generation(&slice.object));
         rx.note(Reconciles {

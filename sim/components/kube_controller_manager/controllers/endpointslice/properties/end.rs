@@ -104,6 +104,7 @@ fn listed(slice: &Json) -> Vec<Listed> {
     all.collect()
 }
 
+/// Not by `ownedBy`, which the controller goes by itself: a mistake there is to be seen.
 fn belongs_to(slice: &Json, service: &Object) -> bool {
     let owners = json::list(slice, &["metadata", "ownerReferences"]);
     owners.iter().any(|owner| owner["uid"] == service.uid())
