@@ -1,8 +1,9 @@
-//! What is promised to users of sets: `own_view` says what the controller may act on and wait for, `end` what is true once all
-//! has been well for a while.
+//! What is promised to users of sets: `own_view` says what the controller may act on and wait for, `reason` what it makes pods
+//! for, `end` what is true once all has been well for a while.
 
 mod end;
 mod own_view;
+mod reason;
 
 use std::time::Duration;
 
@@ -39,6 +40,14 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "the controller does not wait to see the deletion of a pod that was gone when it asked for that",
             NEEDED,
             |_| Box::new(own_view::GoneDaemonsAreNotAwaited::default()),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "daemons-are-made-for-a-reason",
+            "the controller makes no more pods of a DaemonSet on a node than the node, the set and its pods gave reasons for by what \
+             others changed",
+            NEEDED,
+            |_| Box::new(reason::DaemonsAreMadeForAReason::default()),
         )
         .tested_by(&USED),
         PropertyInfo::new(
