@@ -1,6 +1,6 @@
 //! The defects of the StatefulSet controller, and of who protects claims. `asks-the-cache-only` is found by `claims-in-use`,
-//! the lack of `fix-claims-follow-at-once` by `claims-policy`, of `fix-claims-without-pods-go` by `claims-scaled`, and of
-//! `fix-names-that-are-free-are-told` by `stateful-set-made-anew`.
+//! the lack of `fix-claims-follow-at-once` by `claims-policy`, of `fix-claims-without-pods-go` by `claims-scaled`, of
+//! `fix-names-that-are-free-are-told` by `stateful-set-made-anew`, and of `fix-look-for-the-current-revision` by `stateful-partition`.
 //! `fix-delete-the-pod-it-saw` shows when a request is late by the time another manager needs to lead: here it is.
 
 use crate::support::pins::pins;

@@ -180,6 +180,23 @@ impl History {
         unreachable!("numbers do not end")
     }
 
+    /// The revision of this name, as the server has it.
+    ///
+    /// # Errors
+    /// If the server did not say whether there is one.
+    pub async fn look_for_controller_revision(
+        &self,
+        rx: Rx,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Json>, SyncError> {
+        let get = Request::new(Method::Get, CONTROLLER_REVISIONS.path(namespace, name));
+        match self.rest.object(rx, get).await {
+            Err(error) if error.is(Reason::NotFound) => Ok(None),
+            found => Ok(Some(found?.json())),
+        }
+    }
+
     /// `UpdateControllerRevision`: it gets another number.
     ///
     /// # Errors

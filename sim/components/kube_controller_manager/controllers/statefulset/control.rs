@@ -15,7 +15,7 @@ use super::pod_control::StatefulPodControl;
 use super::status::SetStatus;
 use super::util::{Availability, apply_revision, get_pod_revision, name};
 use crate::controller_utils::{
-    ControllerRef, History, RevisionData, SyncError, equal_revision, get_patch,
+    ControllerRef, History, RevisionData, SyncError, equal_revision, get_patch, is_controlled_by,
 };
 
 /// `defaultStatefulSetControl`, with its `realStatefulSetStatusUpdater`.
@@ -152,11 +152,33 @@ impl StatefulSetControl {
         };
         let named = json::text(set.json(), &["status", "currentRevision"]);
         let current = revisions.iter().find(|own| own.object.name() == named);
+        let current = match current.map(Stored::json) {
+            None if !named.is_empty() => self.look_for_current_revision(rx, set, named).await?,
+            current => current,
+        };
         Ok(Revisions {
-            current: current.map_or_else(|| update.clone(), Stored::json),
+            current: current.unwrap_or_else(|| update.clone()),
             update,
             collisions,
         })
+    }
+
+    /// What is called the current revision, and is not in the cache: not yet there, or gone.
+    async fn look_for_current_revision(
+        &self,
+        rx: Rx,
+        set: &Object,
+        named: &str,
+    ) -> Result<Option<Json>, SyncError> {
+        let fix = StatefulSetDefect::FixLookForTheCurrentRevision;
+        if !self.defects.has(fix) {
+            return Ok(None);
+        }
+        let found = self
+            .history
+            .look_for_controller_revision(rx, set.namespace(), named);
+        let found = found.await?.filter(|own| is_controlled_by(own, set.uid()));
+        Ok(found)
     }
 
     /// `truncateHistory`

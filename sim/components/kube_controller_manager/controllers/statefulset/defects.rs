@@ -123,6 +123,13 @@ const FIX_NAMES_THAT_ARE_FREE_ARE_TOLD: Defect = Defect::fix(
 )
 .fits_only(gates::STATEFUL_SET_CONTROLLER);
 
+const FIX_LOOK_FOR_THE_CURRENT_REVISION: Defect = Defect::fix(
+    "fix-look-for-the-current-revision",
+    "FINDINGS.md, 99",
+    "a revision that the status of a set calls the current one, and the cache does not have, is asked for",
+)
+.fits_only(gates::STATEFUL_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the StatefulSet controller, or the fix of one.
     pub enum StatefulSetDefect in "StatefulSet controllers" {
@@ -142,5 +149,6 @@ defects! {
         FixClaimsFollowAtOnce = FIX_CLAIMS_FOLLOW_AT_ONCE,
         FixClaimsWithoutPodsGo = FIX_CLAIMS_WITHOUT_PODS_GO,
         FixNamesThatAreFreeAreTold = FIX_NAMES_THAT_ARE_FREE_ARE_TOLD,
+        FixLookForTheCurrentRevision = FIX_LOOK_FOR_THE_CURRENT_REVISION,
     }
 }

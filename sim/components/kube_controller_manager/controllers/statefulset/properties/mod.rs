@@ -1,11 +1,12 @@
 //! What is promised to users of StatefulSets: `own_view` says what a controller may act on, `pods` which pods it makes and
-//! deletes, `end` what is true once all has been well for a while, `history` how many revisions are kept then and `left_claims`
+//! deletes, `partition` which it holds back, `end` what is true once all has been well for a while, `history` how many revisions are kept then and `left_claims`
 //! which claims.
 
 mod end;
 mod history;
 mod left_claims;
 mod own_view;
+mod partition;
 mod pods;
 
 use crate::pods_were_seen::PodsWereSeen;
@@ -74,6 +75,13 @@ fn safe() -> Vec<PropertyInfo> {
             |_| Box::new(always("unchanged-pods-are-kept", pods::has_changed)),
         )
         .tested_by(&USED),
+        PropertyInfo::new(
+            "partitions-hold-pods-back",
+            "a pod below the partition that a StatefulSet has always had is made as the set was when its status first named a \
+             revision; not where the set had no replicas meanwhile",
+            NEEDED,
+            |_| Box::new(partition::PartitionsHoldPodsBack::default()),
+        ),
         PropertyInfo::new(
             "stateful-status-is-valid",
             "no status of a StatefulSet is refused because it is invalid",
