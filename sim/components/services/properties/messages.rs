@@ -19,10 +19,17 @@ pub fn is_full(message: &str) -> Option<bool> {
 /// The item that is said to be allocated already.
 pub fn taken(message: &str, address: Option<&str>) -> Option<Item> {
     if let Some((before, _)) = message.split_once("provided IP is already allocated") {
-        // Who asks for one family's address is given one of the other as well, and that may be the one.
-        let told = before.rsplit_once("failed to allocate IP ");
-        let told = told.and_then(|(_, address)| address.strip_suffix(": "));
-        return Some(Item::Address(told.or(address)?.into()));
+        // Who asks for one family's address is given one of the other as well, and that may be the one: so v1.36 says it,
+        // and so v1.20.
+        let told = [
+            ("failed to allocate IP ", ": "),
+            ("failed to allocated ip:", " with error:"),
+        ];
+        let mut told = told.iter().filter_map(|(start, end)| {
+            let (_, address) = before.rsplit_once(start)?;
+            address.strip_suffix(end)
+        });
+        return Some(Item::Address(told.next().or(address)?.into()));
     }
     let (before, _) = message.split_once(": provided port is already allocated")?;
     let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
@@ -82,6 +89,9 @@ mod tests {
         assert_eq!(taken(ip, Some("10.0.0.3")), Some(item.clone()));
         let other = "spec.clusterIPs: Invalid value: [\"fd00::4\",\"10.0.0.3\"]: failed to allocate IP 10.0.0.3: \
                      provided IP is already allocated";
+        assert_eq!(taken(other, Some("fd00::4")), Some(item.clone()));
+        let other = "spec.clusterIPs: Invalid value: []string{\"fd00::4\", \"10.0.0.3\"}: failed to allocated ip:10.0.0.3 \
+                     with error:provided IP is already allocated";
         assert_eq!(taken(other, Some("fd00::4")), Some(item));
         let address = |ip: &str| Some(Item::Address(ip.into()));
         let end = "for service n1/default is not allocated; repairing";
