@@ -44,8 +44,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "daemons-are-made-for-a-reason",
-            "the controller makes no more pods of a DaemonSet on a node than the node, the set and its pods gave reasons for by what \
-             others changed",
+            "the controller makes as many pods of a DaemonSet on a node as there were reasons, and two more at most: a change of \
+             the node or the set, and a pod that ended or that somebody else took away",
             NEEDED,
             |_| Box::new(reason::DaemonsAreMadeForAReason::default()),
         )

@@ -101,9 +101,9 @@ impl Property for DaemonsAreMadeForAReason {
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
         let body = &note.body;
         let is_ours = body.get::<SyncsNodes>().is_some() || body.get::<MadeDaemon>().is_some();
-        let changes = all_changes(note).iter();
-        let gives = changes.filter_map(|change| self.reason(change)).next();
-        (!is_ours && gives.is_none()).then_some(Check::Idle)
+        let mut changes = all_changes(note).iter();
+        let is_reason = changes.any(|change| self.reason(change).is_some());
+        (!is_ours && !is_reason).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {

@@ -1,6 +1,6 @@
 //! What is promised to users of StatefulSets: `own_view` says what a controller may act on, `pods` which pods it makes and
-//! deletes, `partition` which it holds back, `end` what is true once all has been well for a while, `history` how many revisions are kept then and `left_claims`
-//! which claims.
+//! deletes, `partition` which of them it holds back, `end` what is true once all has been well for a while, `history` how many
+//! revisions are kept then and `left_claims` which claims.
 
 mod end;
 mod history;
