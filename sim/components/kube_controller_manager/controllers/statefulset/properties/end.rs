@@ -28,7 +28,8 @@ pub(super) fn owned<'a>(world: &'a World, registry: &str, set: &Json) -> Vec<&'a
     all
 }
 
-fn image<'a>(of: &'a Json, path: &[&str]) -> &'a str {
+/// The image of the first container.
+pub(super) fn image<'a>(of: &'a Json, path: &[&str]) -> &'a str {
     let containers = json::list(of, path).first();
     containers.map_or("", |own| json::text(own, &["image"]))
 }

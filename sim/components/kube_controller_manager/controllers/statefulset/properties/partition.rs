@@ -10,6 +10,7 @@ use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::Change;
 
 use super::super::util::{get_ordinal, get_start_ordinal, of_spec, partition};
+use super::end::image;
 use crate::controller_utils::get_controller_of;
 use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
@@ -39,11 +40,6 @@ fn below(set: &Json) -> i64 {
     }
 }
 
-fn image(of: &Json, path: &[&str]) -> Option<Arc<str>> {
-    let container = json::list(of, path).first()?;
-    Some(json::text(container, &["image"]).into())
-}
-
 impl PartitionsHoldPodsBack {
     fn set_changed(&mut self, world: &World, change: &Change<Object>) {
         let Some(now) = &change.now else {
@@ -67,7 +63,7 @@ impl PartitionsHoldPodsBack {
             let key = CONTROLLER_REVISIONS.key(set.namespace(), named);
             let revision = ClusterView(world).get(&key);
             let path = ["data", "spec", "template", "spec", "containers"];
-            held.image = revision.and_then(|kv| image(kv.value.json(), &path));
+            held.image = revision.map(|kv| image(kv.value.json(), &path).into());
         }
     }
 
@@ -78,14 +74,12 @@ impl PartitionsHoldPodsBack {
         let set = STATEFUL_SETS.key(pod.namespace(), json::text(owner, &["name"]));
         let set = ClusterView(world).get(&set)?;
         let place = get_ordinal(pod.json())? - get_start_ordinal(set.value.json());
-        let (wanted, own) = (
-            held.image.as_ref()?,
-            image(pod.json(), &["spec", "containers"])?,
-        );
+        let wanted = held.image.as_ref()?;
+        let own = image(pod.json(), &["spec", "containers"]);
         if place >= held.below {
             return None;
         }
-        if own == *wanted {
+        if own == &**wanted {
             return Some(Check::Held);
         }
         let (name, below) = (pod.name(), held.below);
