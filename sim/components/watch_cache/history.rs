@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use wavetank_api::Object;
-use wavetank_engine::{Check, Instant, Note, Property, World};
+use wavetank_engine::{Check, Instant, Note, Property, Time, World};
 use wavetank_etcd::{Committed, Etcd, Revision};
 
 use crate::promises::violated;
@@ -17,9 +17,16 @@ const FAST: u32 = 10;
 /// watches begun.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LastChangesArePreserved {
-    /// When each revision was made that is not compacted yet.
+    /// When each revision was made that is not compacted yet: the first time that a leader told of it.
     made: BTreeMap<Revision, Instant>,
     compacted: Revision,
+}
+
+impl LastChangesArePreserved {
+    /// The leader that follows one that was cut off may tell of a revision again, many seconds later.
+    fn told(&mut self, revision: Revision, now: Time) {
+        self.made.entry(revision).or_insert(Instant(now));
+    }
 }
 
 impl Property for LastChangesArePreserved {
@@ -29,7 +36,7 @@ impl Property for LastChangesArePreserved {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         if let Some(commit) = note.body.get::<Committed<Object>>() {
-            self.made.insert(commit.revision, Instant(world.now()));
+            self.told(commit.revision, world.now());
         }
         let Some(member) = world.process::<Etcd<Object>>(note.process) else {
             return Check::Idle;
@@ -56,5 +63,23 @@ impl Property for LastChangesArePreserved {
             "revision {newest} is {age:.1} s old and compacted; that of {interval:.1} s has to stay"
         );
         violated("etcd", "compaction", message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_again_is_as_old_as_before() {
+        let mut property = LastChangesArePreserved::default();
+        for (revision, seconds) in [(64, 106), (64, 111), (65, 111)] {
+            property.told(revision, Time::from_secs(seconds));
+        }
+        let made = |seconds| Instant(Time::from_secs(seconds));
+        assert_eq!(
+            property.made,
+            BTreeMap::from([(64, made(106)), (65, made(111))])
+        );
     }
 }
