@@ -8,7 +8,7 @@ use super::notes::{Asks, Cancels, Evicts, Schedules};
 /// What it says.
 pub(super) fn note(note: &Note) -> Option<Description> {
     let body = &note.body;
-    let (text, pod) = if let Some(Asks(pod)) = body.get() {
+    let (text, pod) = if let Some(Asks { pod, .. }) = body.get() {
         (format!("looks whether the pod {pod} has to go"), pod)
     } else if let Some(Schedules(pod)) = body.get() {
         (format!("will evict the pod {pod} in a while"), pod)

@@ -107,11 +107,13 @@ impl Evictions {
         let has = |defect| self.defects.has(defect);
         let decided = match has(TaintEvictionDefect::EvictionsAreNotReconsidered) {
             true => Ok(Decision::Evict(None)),
-            false => self.reconsider(rx, &pod, &worker).await,
+            false => self.reconsider(rx, &pod, ticket, &worker).await,
         };
         let (done, again) = match decided {
             Ok(Decision::Evict(uid)) => {
-                let done = self.delete_pod_handler(rx, &pod, uid.as_ref()).await;
+                let done = self
+                    .delete_pod_handler(rx, &pod, ticket, uid.as_ref())
+                    .await;
                 (done, None)
             }
             Ok(Decision::Wait(left, worker)) => (Ok(()), Some((left, worker))),
@@ -141,9 +143,13 @@ impl Evictions {
         &self,
         rx: Rx,
         key: &Item,
+        ticket: Ticket,
         worker: &TimedWorker,
     ) -> Result<Decision, Failure> {
-        rx.note(Asks(key.clone()));
+        rx.note(Asks {
+            pod: key.clone(),
+            worker: ticket,
+        });
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let get = Request::new(Method::Get, PODS.path(namespace, name));
         let pod = match self.rest.object(rx, get).await {
@@ -170,11 +176,14 @@ impl Evictions {
         &self,
         rx: Rx,
         pod: &Item,
+        ticket: Ticket,
         uid: Option<&Item>,
     ) -> Result<(), Failure> {
         let mut done = Ok(());
         for _ in 0..RETRIES {
-            done = self.add_condition_and_delete_pod(rx, pod, uid).await;
+            done = self
+                .add_condition_and_delete_pod(rx, pod, ticket, uid)
+                .await;
             if done.is_ok() {
                 break;
             }
@@ -188,6 +197,7 @@ impl Evictions {
         &self,
         rx: Rx,
         key: &Item,
+        ticket: Ticket,
         uid: Option<&Item>,
     ) -> Result<(), Failure> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
@@ -203,6 +213,7 @@ impl Evictions {
         rx.note(Evicts {
             pod: key.clone(),
             uid: own.into(),
+            worker: ticket,
         });
         let mut options = json!({"kind": "DeleteOptions", "apiVersion": "v1"});
         if !by_name {

@@ -2,9 +2,16 @@
 
 use wavetank_client::workqueue::Item;
 
+use super::timed_workers::Ticket;
+
 /// It is about to ask for a pod that it means to evict, and with a fix for the node of that.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Asks(pub Item);
+pub(super) struct Asks {
+    /// `namespace/name`
+    pub pod: Item,
+    /// Whose work that is: two may be at work on one pod.
+    pub worker: Ticket,
+}
 
 /// It is about to have a pod deleted.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -12,6 +19,7 @@ pub(super) struct Evicts {
     /// `namespace/name`
     pub pod: Item,
     pub uid: Item,
+    pub worker: Ticket,
 }
 
 /// A pod will be evicted, but not yet.

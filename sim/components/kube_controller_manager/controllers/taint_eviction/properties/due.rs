@@ -11,8 +11,9 @@ use wavetank_client::workqueue::Item;
 use wavetank_components::scheduling::tolerates_taint;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, Time, World};
 
-use super::super::controller::node_name;
+use super::super::controller::{STATE, node_name};
 use super::super::notes::{Asks, AsksToDelete, Evicts};
+use super::super::timed_workers::Ticket;
 use super::super::tolerations::{get_no_execute_taints, tolerations};
 use super::since::TaintedSince;
 use crate::controller_utils::taints;
@@ -30,13 +31,16 @@ const WHOLE_SECONDS: Duration = Duration::from_secs(1);
 pub(super) struct PodsStayAsLongAsTheyTolerate {
     since: TaintedSince,
     made: BTreeMap<Item, Instant>,
-    asked: BTreeMap<(ProcId, Item), Asked>,
+    /// By the worker of a controller.
+    asked: BTreeMap<(ProcId, Ticket), Asked>,
 }
 
 /// A pod that a controller asked for: which one of its name was due, then or since; and which one will be, and when, if nothing
 /// changes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Asked {
+    /// `namespace/name`
+    pod: Item,
     was_due: BTreeSet<Item>,
     next: Option<(Item, Instant)>,
 }
@@ -96,14 +100,21 @@ impl PodsStayAsLongAsTheyTolerate {
         }
     }
 
+    /// What workers that are done asked for matters no more.
+    fn forget_done(&mut self, world: &World, controller: ProcId) {
+        let queue = world.cell(controller, &STATE).taint_eviction_queue;
+        self.asked
+            .retain(|(own, worker), _| *own != controller || queue.fires(*worker).is_some());
+    }
+
     /// What is stored now says who will be due.
     fn look_ahead(&mut self, world: &World) {
-        let next = |(_, pod): &(ProcId, Item)| {
-            let object = stored(world, pod)?;
+        let next = |asked: &Asked| {
+            let object = stored(world, &asked.pod)?;
             let due = self.due(world, object)?;
             Some((object.uid().into(), Instant(due)))
         };
-        let all: Vec<_> = self.asked.keys().map(next).collect();
+        let all: Vec<_> = self.asked.values().map(next).collect();
         for (asked, next) in self.asked.values_mut().zip(all) {
             asked.next = next;
         }
@@ -127,13 +138,18 @@ impl Property for PodsStayAsLongAsTheyTolerate {
         // What was due until now may be acted on, though this change ends it.
         self.become_due(world.now());
         self.learn(world, note);
-        if let Some(Asks(pod)) = note.body.get() {
-            let key = (note.process, pod.clone());
-            self.asked.insert(key, Asked::default());
+        if let Some(Asks { pod, worker }) = note.body.get() {
+            self.forget_done(world, note.process);
+            let asked = Asked {
+                pod: pod.clone(),
+                was_due: BTreeSet::new(),
+                next: None,
+            };
+            self.asked.insert((note.process, *worker), asked);
         }
         self.look_ahead(world);
         self.become_due(world.now());
-        let Some(Evicts { pod, uid }) = note.body.get() else {
+        let Some(Evicts { pod, uid, worker }) = note.body.get() else {
             return Check::Idle;
         };
         // Who did not ask goes by what is stored now.
@@ -143,7 +159,7 @@ impl Property for PodsStayAsLongAsTheyTolerate {
                 own.uid() != &**uid || due.is_some_and(|due| due <= world.now())
             })
         };
-        let asked = self.asked.get(&(note.process, pod.clone()));
+        let asked = self.asked.get(&(note.process, *worker));
         let is_due = asked.map_or_else(is_due_now, |own| own.was_due.contains(uid));
         match is_due {
             true => Check::Held,

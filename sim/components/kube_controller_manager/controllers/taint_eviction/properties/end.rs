@@ -161,7 +161,7 @@ const REST: Rest = Rest {
     kind: "pod",
     acts: |pod| format!("the pod {pod} is evicted"),
     act: |note| {
-        let Evicts { pod, uid } = note.body.get()?;
+        let Evicts { pod, uid, .. } = note.body.get()?;
         Some(Act {
             on: uid.clone(),
             name: pod.clone(),
