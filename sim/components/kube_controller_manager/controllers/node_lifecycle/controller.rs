@@ -261,6 +261,12 @@ impl NodeLifecycleController {
         let counts_new_zones = !self
             .defects
             .has(NodeLifecycleDefect::FixNewZonesEndDisruption);
+        // A zone is forgotten as well if no node of it could be looked at. It then comes anew, with a limiter that gives tokens.
+        let there: BTreeSet<Item> = nodes
+            .iter()
+            .map(|own| get_zone_key(own.object.json()))
+            .collect();
+        let has_nodes = |zone: &Item| there.contains(zone);
         let (all_was_fully_disrupted, ends) = rx.update(&STATE, |state| {
             for zone in states.keys() {
                 state
@@ -276,9 +282,8 @@ impl NodeLifecycleController {
             let mut old = state.zone_states.values();
             let old_were = state.zone_states.values().any(is_full)
                 && old.all(|own| is_full(own) || *own == ZoneState::Initial);
-            state
-                .zone_states
-                .retain(|zone, _| states.contains_key(zone));
+            let is_kept = |zone: &Item| states.contains_key(zone) || remembers && has_nodes(zone);
+            state.zone_states.retain(|zone, _| is_kept(zone));
             let all_was = match remembers {
                 true => all_were,
                 false => state.zone_states.values().all(is_full),
