@@ -104,6 +104,12 @@ const FIX_FINALIZERS_GO_BY_UID: Defect = Defect::fix(
     "the collector takes the finalizer of an owner from no other object that has its name by now",
 );
 
+const FIX_CHANGED_REFERENCES_ARE_CHECKED: Defect = Defect::fix(
+    "fix-changed-references-are-checked",
+    "FINDINGS.md, 100",
+    "an object is looked at when a reference of it names another owner by the same UID",
+);
+
 defects! {
     /// A mistake in the garbage collector, or the fix of one.
     pub enum CollectorDefect in "garbage collectors" {
@@ -122,5 +128,6 @@ defects! {
         FixDeleteAsCompared = FIX_DELETE_AS_COMPARED,
         FixSuccessorIsAnother = FIX_SUCCESSOR_IS_ANOTHER,
         FixFinalizersGoByUid = FIX_FINALIZERS_GO_BY_UID,
+        FixChangedReferencesAreChecked = FIX_CHANGED_REFERENCES_ARE_CHECKED,
     }
 }

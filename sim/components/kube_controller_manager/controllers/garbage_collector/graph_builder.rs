@@ -159,6 +159,15 @@ impl GraphBuilder<'_> {
         self.add_unblocked_owners_to_delete_queue(&removed, &changed);
         self.graph.node_mut(id).owners = owners.clone();
         self.add_dependent_to_owners(id, &added);
+        // Upstream does not look whether there is such an owner, as it does where an object is made with this reference.
+        if !changed.is_empty()
+            && self
+                .defects
+                .has(CollectorDefect::FixChangedReferencesAreChecked)
+        {
+            let changed: Vec<_> = changed.into_iter().map(|(_, new)| new).collect();
+            self.add_dependent_to_owners(id, &changed);
+        }
         self.remove_dependent_from_owners(id, &removed);
     }
 
