@@ -71,7 +71,7 @@ pub(super) fn new(cx: &mut ControllerContext) -> Arc<dyn Controller> {
     pods.add_event_handler(HandlerSpec {
         on: NotState(Arc::new(move |rx, _, notice| {
             if heeds_pods {
-                pod_updated(rx, notice);
+                pod_updated(rx, defects, notice);
             }
         })),
         ..HandlerSpec::new(CONTROLLER)
@@ -104,14 +104,18 @@ pub(super) fn pod_update_item(pod: &Object) -> Item {
 }
 
 /// `PodUpdated`
-fn pod_updated(rx: Rx, notice: &Notice) {
+fn pod_updated(rx: Rx, defects: Set<TaintEvictionDefect>, notice: &Notice) {
     match notice {
         Notice::Added { new, .. } => POD_UPDATE_QUEUE.add(rx, pod_update_item(&new.object)),
         Notice::Updated { old, new } => {
             let (was, is) = (&old.object, &new.object);
             let is_same = tolerations(was.json()) == tolerations(is.json())
                 && node_name(was) == node_name(is);
-            if !is_same {
+            // Upstream does not look whether it is another pod.
+            let is_successor = || {
+                was.uid() != is.uid() && defects.has(TaintEvictionDefect::FixSuccessorsAreEvicted)
+            };
+            if !is_same || is_successor() {
                 POD_UPDATE_QUEUE.add(rx, pod_update_item(is));
             }
         }

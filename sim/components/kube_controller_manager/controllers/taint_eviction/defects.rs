@@ -40,6 +40,13 @@ const FIX_SHORTER_TOLERATIONS_COUNT: Defect = Defect::fix(
 )
 .fits_only(gates::TAINT_EVICTION_CONTROLLER);
 
+const FIX_SUCCESSORS_ARE_EVICTED: Defect = Defect::fix(
+    "fix-successors-are-evicted",
+    "FINDINGS.md, 101",
+    "a pod that a list shows in the place of another of its name is looked at, as one that was made is",
+)
+.fits_only(gates::TAINT_EVICTION_CONTROLLER);
+
 defects! {
     /// A mistake in the taint eviction controller.
     pub enum TaintEvictionDefect in "taint eviction controllers" {
@@ -48,5 +55,6 @@ defects! {
         EvictsPodsByName = EVICTS_PODS_BY_NAME,
         NewPodsAreNotEvicted = NEW_PODS_ARE_NOT_EVICTED,
         FixShorterTolerationsCount = FIX_SHORTER_TOLERATIONS_COUNT,
+        FixSuccessorsAreEvicted = FIX_SUCCESSORS_ARE_EVICTED,
     }
 }

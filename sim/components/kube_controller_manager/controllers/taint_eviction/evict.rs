@@ -20,7 +20,7 @@ use super::controller::{
     CONTROLLER, POD_UPDATE_QUEUE, STATE, identity, node_name, pod_update_item,
 };
 use super::defects::TaintEvictionDefect;
-use super::notes::{Asks, Evicts};
+use super::notes::{Asks, Evicts, IsDone};
 use super::timed_workers::{Ticket, TimedWorker};
 use super::tolerations::{get_no_execute_taints, tolerations};
 use crate::controller::{Controller, Work};
@@ -123,6 +123,7 @@ impl Evictions {
         rx.update(&STATE, |state| {
             state.taint_eviction_queue.finished(&pod, ticket);
         });
+        rx.note(IsDone(ticket));
         if let Some((left, worker)) = again {
             self.add(rx, &pod, worker, left);
         }

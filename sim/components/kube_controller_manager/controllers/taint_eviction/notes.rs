@@ -22,6 +22,10 @@ pub(super) struct Evicts {
     pub worker: Ticket,
 }
 
+/// This worker is done with its pod, whatever came of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct IsDone(pub Ticket);
+
 /// A pod will be evicted, but not yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Schedules(pub Item);

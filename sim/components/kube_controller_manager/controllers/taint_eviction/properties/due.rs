@@ -11,8 +11,8 @@ use wavetank_client::workqueue::Item;
 use wavetank_components::scheduling::tolerates_taint;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, Time, World};
 
-use super::super::controller::{STATE, node_name};
-use super::super::notes::{Asks, AsksToDelete, Evicts};
+use super::super::controller::node_name;
+use super::super::notes::{Asks, AsksToDelete, Evicts, IsDone};
 use super::super::timed_workers::Ticket;
 use super::super::tolerations::{get_no_execute_taints, tolerations};
 use super::since::TaintedSince;
@@ -100,13 +100,6 @@ impl PodsStayAsLongAsTheyTolerate {
         }
     }
 
-    /// What workers that are done asked for matters no more.
-    fn forget_done(&mut self, world: &World, controller: ProcId) {
-        let queue = world.cell(controller, &STATE).taint_eviction_queue;
-        self.asked
-            .retain(|(own, worker), _| *own != controller || queue.fires(*worker).is_some());
-    }
-
     /// What is stored now says who will be due.
     fn look_ahead(&mut self, world: &World) {
         let next = |asked: &Asked| {
@@ -129,6 +122,7 @@ impl Property for PodsStayAsLongAsTheyTolerate {
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
         let concerns = note.body.get::<Asks>().is_some()
             || note.body.get::<Evicts>().is_some()
+            || note.body.get::<IsDone>().is_some()
             || changes(note, &NODES).next().is_some()
             || changes(note, &PODS).next().is_some();
         (!concerns).then_some(Check::Idle)
@@ -139,13 +133,15 @@ impl Property for PodsStayAsLongAsTheyTolerate {
         self.become_due(world.now());
         self.learn(world, note);
         if let Some(Asks { pod, worker }) = note.body.get() {
-            self.forget_done(world, note.process);
             let asked = Asked {
                 pod: pod.clone(),
                 was_due: BTreeSet::new(),
                 next: None,
             };
             self.asked.insert((note.process, *worker), asked);
+        }
+        if let Some(IsDone(worker)) = note.body.get() {
+            self.asked.remove(&(note.process, *worker));
         }
         self.look_ahead(world);
         self.become_due(world.now());
