@@ -1,7 +1,8 @@
 //! The defects of the garbage collector and of the controller of namespaces that a seed of `cleanup-storm` shows. `virtual-event-removes-observed` and
 //! `owners-from-graph` are found by `collector-coordinates`, `orphans-anyway` by `collector-waits`; `references-from-graph`, `collects-by-name` and `fix-delete-as-compared` by
 //! `collector-adoption`, the lack of `fix-finalizers-go-by-uid` by `collector-successor`,
-//! that of `fix-changed-references-are-checked` by `collector-reference`.
+//! that of `fix-changed-references-are-checked` by `collector-reference`, and of `fix-successor-is-another` by `collector-unseen`; `waiting-references-stay` and
+//! `virtual-owners-are-not-asked-for` are found by `collector-owners`.
 
 use crate::support::pins::pins;
 

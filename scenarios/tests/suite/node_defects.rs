@@ -1,8 +1,8 @@
 //! The defects of the node controllers that a seed of `node-storm` shows. The scope `node-leases-stale` shows
 //! `trusts-cached-leases` and `renewals-by-node-clocks`, `eviction-due` shows `evictions-are-not-reconsidered` and
 //! `evicts-pods-by-name`, `node-outage` shows `evictions-are-not-retried` and `taints-are-removed-once`, `node-cordon` shows
-//! `failed-taints-are-forgotten`, `node-unwell` shows `pods-are-marked-on-transition`, and `eviction-sooner` the lack of
-//! `fix-shorter-tolerations-count`.
+//! `failed-taints-are-forgotten`, `node-unwell` shows `pods-are-marked-on-transition`, `eviction-sooner` the lack of
+//! `fix-shorter-tolerations-count`, and `eviction-unseen` that of `fix-successors-are-evicted`.
 
 use crate::support::pins::pins;
 
