@@ -262,11 +262,10 @@ impl NodeLifecycleController {
             .defects
             .has(NodeLifecycleDefect::FixNewZonesEndDisruption);
         // A zone is forgotten as well if no node of it could be looked at. It then comes anew, with a limiter that gives tokens.
-        let there: BTreeSet<Item> = nodes
-            .iter()
-            .map(|own| get_zone_key(own.object.json()))
-            .collect();
-        let has_nodes = |zone: &Item| there.contains(zone);
+        let has_nodes = |zone: &Item| {
+            let mut all = nodes.iter();
+            all.any(|own| get_zone_key(own.object.json()) == *zone)
+        };
         let (all_was_fully_disrupted, ends) = rx.update(&STATE, |state| {
             for zone in states.keys() {
                 state
