@@ -81,7 +81,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "owners-go",
-            "some time after calm no owner waits for its dependents any more",
+            "some time after calm no owner waits for its dependents any more, unless an apiserver broke off the deletion of one",
             NEEDED,
             |settled| Box::new(end::owners_go(settled)),
         ),

@@ -129,6 +129,10 @@ impl Property for PodsStayAsLongAsTheyTolerate {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
+        if let Some(IsDone(worker)) = note.body.get() {
+            self.asked.remove(&(note.process, *worker));
+            return Check::Idle;
+        }
         // What was due until now may be acted on, though this change ends it.
         self.become_due(world.now());
         self.learn(world, note);
@@ -139,9 +143,6 @@ impl Property for PodsStayAsLongAsTheyTolerate {
                 next: None,
             };
             self.asked.insert((note.process, *worker), asked);
-        }
-        if let Some(IsDone(worker)) = note.body.get() {
-            self.asked.remove(&(note.process, *worker));
         }
         self.look_ahead(world);
         self.become_due(world.now());
