@@ -1,5 +1,5 @@
-//! The defects of etcd that a few seeds of `etcd-storm` show: each is found by a monitor that its
-//! bug report names. `wavetank matrix etcd-storm` looks for all of them, under many seeds.
+//! The defects of etcd that a few seeds of `etcd-storm` show, and fixes that they need: each is found
+//! by a monitor that its bug report names. `wavetank matrix etcd-storm` looks for all of them, under many seeds.
 
 use std::ops::Range;
 
@@ -11,14 +11,28 @@ use wavetank_engine::trace::Record;
 
 /// Some of these seeds violate one of these properties with the defect, and none without.
 fn shows(defect: &str, seeds: Range<u64>, properties: &[&str]) {
-    let found = |defects: Vec<String>| {
-        let composition = Composition {
-            fixed: true,
-            defects,
-            ..Composition::default()
-        };
+    let with = Composition {
+        fixed: true,
+        defects: vec![defect.to_owned()],
+        ..Composition::default()
+    };
+    differs(defect, &with, seeds, properties);
+}
+
+/// Some of these seeds violate one of these properties without the fix, and none with it.
+fn needs(fix: &str, seeds: Range<u64>, properties: &[&str]) {
+    let without = Composition {
+        fixed: true,
+        without: vec![fix.to_owned()],
+        ..Composition::default()
+    };
+    differs(fix, &without, seeds, properties);
+}
+
+fn differs(switch: &str, bad: &Composition, seeds: Range<u64>, properties: &[&str]) {
+    let found = |composition: &Composition| {
         let case = Kube::default()
-            .open("etcd-storm", &composition)
+            .open("etcd-storm", composition)
             .expect("it opens");
         let mut seeds = seeds.clone();
         seeds.find_map(
@@ -28,10 +42,14 @@ fn shows(defect: &str, seeds: Range<u64>, properties: &[&str]) {
             },
         )
     };
-    let (seed, property) = found(vec![defect.to_owned()]).expect("it is found");
-    println!("{defect}: {property} in seed {seed}");
+    let (seed, property) = found(bad).expect("it is found");
+    println!("{switch}: {property} in seed {seed}");
     assert!(properties.contains(&property.as_str()), "{property}");
-    assert_eq!(found(vec![]), None, "and all is well without it");
+    let good = Composition {
+        fixed: true,
+        ..Composition::default()
+    };
+    assert_eq!(found(&good), None, "and all is well otherwise");
 }
 
 #[test]
@@ -81,6 +99,11 @@ fn compaction_skips_slow_watch() {
 #[test]
 fn old_leader_revokes() {
     shows("old-leader-revokes", 1..2, &["lease-lives"]);
+}
+
+#[test]
+fn ticks_are_no_proof() {
+    needs("fix-ticks-are-no-proof", 1..2, &["lease-lives"]);
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn sizes(spec: &Spec) -> Sizes {
     Sizes {
         snapshot_count: or(asked.snapshot_count, default.snapshot_count),
         catch_up_entries: or(asked.catch_up_entries, default.catch_up_entries),
+        pending_revokes: asked.pending_revokes.unwrap_or(default.pending_revokes),
         watch_channel: asked.watch_channel.unwrap_or(default.watch_channel),
         watch_window: asked.watch_window.unwrap_or(default.watch_window),
         ..default

@@ -29,6 +29,10 @@ pub struct Options {
     /// So many entries are kept then for members that lag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch_up_entries: Option<u32>,
+    /// So many revocations of leases that were found over together are under way at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub pending_revokes: Option<u32>,
     /// So many responses wait for a watch stream before its watches fall behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -123,6 +127,7 @@ impl Options {
     pub(super) fn check(&self, mistakes: &mut Mistakes) {
         let sizes = [
             ("snapshot-count", self.snapshot_count),
+            ("pending-revokes", self.pending_revokes),
             ("watch-channel", self.watch_channel),
         ];
         for (key, _) in sizes.into_iter().filter(|(_, size)| *size == Some(0)) {

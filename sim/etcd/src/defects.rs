@@ -20,6 +20,9 @@ defects! {
         StaleReadIndex = reads::STALE_READ_INDEX,
         CrashLosesEntries = peers::CRASH_LOSES_ENTRIES,
         MembersSkipRanges = peers::MEMBERS_SKIP_RANGES,
+        FixRevokeWhatIsOver = lessor::FIX_REVOKE_WHAT_IS_OVER,
+        FixTicksAreNoProof = lessor::FIX_TICKS_ARE_NO_PROOF,
+        FixDeposedRevokesNoMore = lessor::FIX_DEPOSED_REVOKES_NO_MORE,
     }
 }
 

@@ -11,6 +11,11 @@ pub const TXN_CHECKS_IN_OP_ORDER: EtcdGate = EtcdGate::since(6, 0);
 /// A lagging member feels `memorySnapshotCount`, and no longer `--snapshot-count`.
 pub const MEMORY_SNAPSHOT_COUNT: EtcdGate = EtcdGate::since(6, 0);
 
+/// A leader that has ticked lately does not ask the others whether it leads before it revokes or
+/// renews leases (etcd#18428; 3.4.34, 3.5.16).
+pub const ACTIVE_SKIPS_CHECK: EtcdGate =
+    EtcdGate::since(6, 0).and_in(&[Line::from(4, 34), Line::from(5, 16)]);
+
 pub(crate) const EVERY_LINE: &[Line] = &[Line::all(4), Line::all(5), Line::all(6)];
 pub(crate) const PROGRESS_OVERTAKES_EVENTS: &[Line] = &[Line::until(4, 25), Line::until(5, 8)];
 pub(crate) const PROGRESS_LATCH: &[Line] = &[Line::within(4, 25, 31), Line::within(5, 8, 13)];

@@ -34,7 +34,7 @@ pub use leases::{Lease, Leases, MAX_TTL, MIN_TTL};
 pub use mvcc::{Changes, MAX_REQUEST_BYTES, MAX_TXN_OPS, Store, check, route};
 pub use quirks::Quirks;
 pub use server::{
-    Applied, Committed, Config, Etcd, Installed, Kept, Led, PEER, Peer, Restored, Sizes,
+    Appended, Applied, Committed, Config, Etcd, Installed, Kept, Led, PEER, Peer, Restored, Sizes,
 };
 pub use state::{Cause, Op, Proposal, State};
 pub use watch::{

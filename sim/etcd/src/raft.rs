@@ -73,6 +73,13 @@ pub enum Output<D, S> {
         /// The state.
         state: S,
     },
+    /// This member leads others, and has put an entry of its own term at the end of its log.
+    Appended {
+        /// The term.
+        term: u64,
+        /// Where.
+        index: u64,
+    },
     /// A read round of this member may read once it has applied up to `index`.
     ReadReady {
         /// Which.

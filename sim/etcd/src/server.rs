@@ -30,7 +30,7 @@ use crate::watch::Watches;
 
 pub use config::{Config, Sizes};
 pub use content::Kept;
-pub use notes::{Applied, Committed, Installed, Led, Restored};
+pub use notes::{Appended, Applied, Committed, Installed, Led, Restored};
 pub use peers::{PEER, Peer};
 
 use lessor::Lessor;
@@ -243,6 +243,7 @@ impl<V: Value> Process for Etcd<V> {
         match timer {
             t if t == peers::ELECTION => self.raft.election_due(),
             t if t == peers::HEARTBEAT => self.heartbeat(cx),
+            t if t == peers::INACTIVE => {}
             t if t == peers::FLUSH => self.flush(cx),
             t if t == peers::APPLY => self.apply_next(cx),
             t if t == reads::READ_RETRY => self.retry_round(cx),

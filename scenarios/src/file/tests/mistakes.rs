@@ -102,6 +102,7 @@ mistakes! {
     operate_all_the_time: "every: 150ms" => "every: 0s";
     unknown_etcd_release: "v3.5.21" => "v3.5.20";
     etcd_release_as_a_number: "v3.5.21" => "3.5";
+    revokes_nothing: "pending-revokes: 16" => "pending-revokes: 0";
     channel_for_nothing: "watch-channel: 16" => "watch-channel: 0";
     connect_all_the_time: "every: 2s" => "every: 0s";
     connect_without_end: "every: 2s" => "every: 1ns";

@@ -127,6 +127,7 @@ mod tests {
     fn applied(member: u8, index: u64, revision: Revision) -> Applied {
         Applied {
             member: MemberId(member),
+            term: 1,
             index,
             revision,
         }

@@ -22,6 +22,9 @@ impl<D: Data, S: Data> Raft<D, S> {
         let index = self.log.last().1 + 1;
         let term = self.hard.term;
         self.log.push(Entry { term, index, data });
+        if self.members > 1 {
+            self.out.push(Output::Appended { term, index });
+        }
         self.progress[usize::from(self.me.0)].accept(index);
         self.advance_commit();
     }

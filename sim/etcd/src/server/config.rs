@@ -36,6 +36,9 @@ pub struct Sizes {
     /// With more entries committed and not applied no request is taken
     /// (`maxGapBetweenApplyAndCommitIndex`).
     pub apply_backlog: u64,
+    /// So many revocations of leases that were found over together are under way at once
+    /// (`maxPendingRevokes`).
+    pub pending_revokes: u32,
     /// So many responses wait for a watch stream before its watches fall behind (`chanBufLen`).
     pub watch_channel: u32,
     /// So many responses are under way on a watch stream, or unread at the client: HTTP/2's flow
@@ -54,6 +57,7 @@ impl Sizes {
             snapshot_count,
             catch_up_entries: 5000,
             apply_backlog: 5000,
+            pending_revokes: 16,
             watch_channel: 128,
             watch_window: 64,
         }
@@ -100,6 +104,11 @@ impl Config {
     /// Are read rounds asked for again while they wait (3.4.20, 3.5.0)?
     pub(super) fn repeats_reads(&self) -> bool {
         self.release.has(gates::REPEATS_READS)
+    }
+
+    /// Does a leader that has ticked lately trust in that it leads?
+    pub(super) fn trusts_ticks(&self) -> bool {
+        !self.is_single() && self.release.has(gates::ACTIVE_SKIPS_CHECK)
     }
 
     pub(super) fn quirks(&self) -> Quirks {

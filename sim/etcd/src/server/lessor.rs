@@ -1,7 +1,8 @@
 //! When leases are over (`server/lease/lessor.go`, `v3_server.go` `LeaseRenew`): only the leader
-//! knows, by its own clock; a new one gives each its whole time again. How other members ask it is
-//! in `lessor/forward.rs`.
+//! knows, by its own clock; a new one gives each its whole time again. How those that are over are
+//! revoked is in `lessor/expiry.rs`, how other members ask the leader in `lessor/forward.rs`.
 
+mod expiry;
 mod forward;
 
 use std::time::Duration;
@@ -18,21 +19,15 @@ use crate::raft::MemberId;
 use crate::state::{Cause, Op};
 
 use super::Etcd;
-use super::reads::Ask;
-use super::writes::REQUEST_TIMEOUT;
+
+use expiry::{Batch, EXPIRY_EVERY};
+pub(super) use expiry::{EXPIRY, HANDOVER};
+pub(crate) use expiry::{
+    FIX_DEPOSED_REVOKES_NO_MORE, FIX_REVOKE_WHAT_IS_OVER, FIX_TICKS_ARE_NO_PROOF,
+};
 
 /// The time of a lease is over.
 pub(super) const LEASE: Name = Name::new("lease");
-/// `runLoop` looks for leases that are over every 500 ms, at most 500 of them at a time.
-pub(super) const EXPIRY: Timer = Timer::new(Name::new("lessor"), 0);
-const EXPIRY_EVERY: Duration = Duration::from_millis(500);
-const EXPIRY_LIMIT: usize = 500;
-/// What it found is handed to another goroutine, which proposes to revoke them.
-pub(super) const HANDOVER: Timer = Timer::new(Name::new("expired"), 0);
-/// Through a channel, the server's loop and one more goroutine: meanwhile others read messages.
-const HANDOVER_TAKES: Duration = Duration::from_millis(1);
-/// A revocation that was proposed is proposed again (`ExpiredLeasesRetryInterval`).
-const EXPIRY_RETRY: Duration = REQUEST_TIMEOUT;
 /// What `Promote` adds to the time of each lease: an election timeout.
 const PROMOTE_EXTENDS: Duration = Duration::from_secs(1);
 /// Without etcd#9395: what is left of each lease is agreed on so often.
@@ -84,6 +79,8 @@ pub(super) struct Lessor {
     due: Vec<LeaseId>,
     /// Those about to be proposed for revocation.
     handed: Vec<LeaseId>,
+    /// Leases of which not all could be proposed at once.
+    batches: Vec<Batch>,
     /// Renewals that came too late, and wait for the revocation.
     late: Vec<(Asker, LeaseId)>,
     /// Those that wait until all agree that there is no checkpoint of the lease any more.
@@ -98,6 +95,13 @@ struct Forward {
     number: u64,
     caller: Caller,
     ask: LeaseAsk,
+}
+
+impl Lessor {
+    /// Is it the leader's, that keeps the time?
+    pub(super) fn is_primary(&self) -> bool {
+        self.primary
+    }
 }
 
 const fn timer_of(id: LeaseId) -> Timer {
@@ -137,6 +141,7 @@ impl<V: Value> Etcd<V> {
         }
         cx.note(Promoted { leases });
         self.keep_time(cx);
+        self.ask_leader_again(cx);
     }
 
     /// Another leads, or nobody.
@@ -223,36 +228,12 @@ impl<V: Value> Etcd<V> {
         }
     }
 
-    pub(super) fn lease_over(&mut self, id: LeaseId) {
-        if self.lessor.primary {
-            for ids in [&mut self.lessor.over, &mut self.lessor.due] {
-                // One that is not revoked in time is over once more.
-                if let Err(at) = ids.binary_search(&id) {
-                    ids.insert(at, id);
-                }
-            }
-        }
-    }
-
     /// How long a lease has; `None`: its time is over. Its timer may run all the same, for the next
     /// attempt to revoke it.
     fn left(&self, cx: &mut Cx<'_>, id: LeaseId) -> Option<Duration> {
         let running = self.lessor.over.binary_search(&id).is_err();
         let left = running.then(|| cx.remaining(timer_of(id))).flatten();
         left.filter(|left| !left.is_zero())
-    }
-
-    /// Whoever wakes from a pause finds all that was due meanwhile at once, in some order. Upstream
-    /// has no timer for each lease: it compares with the clock, so that none is missed because its
-    /// turn has not come yet.
-    fn notice_late_timers(&mut self, cx: &mut Cx<'_>) {
-        let late = cx.timers(LEASE).filter(|(_, left)| left.is_zero());
-        let mut ids: Vec<_> = late.map(|(id, _)| LeaseId(id)).collect();
-        ids.sort_unstable();
-        for id in ids {
-            cx.disarm(timer_of(id));
-            self.lease_over(id);
-        }
     }
 
     /// All leases, the one that ends first in front (`lessor.go` `Leases`). Where the time is not
@@ -265,54 +246,20 @@ impl<V: Value> Etcd<V> {
         ids
     }
 
-    /// One pass of the loop.
-    pub(super) fn expire(&mut self, cx: &mut Cx<'_>) {
-        self.keep_time(cx);
-        self.notice_late_timers(cx);
-        let found = self.lessor.due.len().min(EXPIRY_LIMIT);
-        if found == 0 {
-            return;
-        }
-        for id in self.lessor.due.drain(..found) {
-            cx.arm(timer_of(id), EXPIRY_RETRY);
-            if !mutant!(
-                "expiry-is-lost",
-                "a lease that is over is not revoked at the first attempt"
-            ) {
-                self.lessor.handed.push(id);
-            }
-        }
-        match self.config.is_single() {
-            true => self.revoke_expired(cx), // nobody else can lead meanwhile
-            false => cx.arm(HANDOVER, HANDOVER_TAKES),
-        }
-    }
-
-    /// The goroutine that revokes. Since etcd#15247 it makes sure first that this member leads.
-    pub(super) fn revoke_expired(&mut self, cx: &mut Cx<'_>) {
-        let ids = std::mem::take(&mut self.lessor.handed);
-        match self.config.has_among_others(EtcdDefect::OldLeaderRevokes) {
-            true => self.propose_revocations(cx, ids),
-            false => self.read(cx, Ask::Revoke(ids)),
-        }
-    }
-
-    pub(super) fn propose_revocations(&mut self, cx: &mut Cx<'_>, ids: Vec<LeaseId>) {
-        for id in ids {
-            if self.state.leases.exists(id) {
-                self.propose(cx, None, Cause::Expiry(id), Op::LeaseRevoke(id));
-            }
-        }
-    }
-
     pub(super) fn checkpoint(&mut self, cx: &mut Cx<'_>) {
         self.keep_time(cx);
         let ids = self.state.leases.iter().map(|(id, _)| id);
-        let running = ids.filter(|id| !self.lessor.over.contains(id));
-        let mut all: Vec<_> = running.map(|id| (id, None)).collect();
+        let mut all: Vec<_> = ids.map(|id| (id, None)).collect();
         for (id, left) in cx.timers(LEASE) {
             if let Ok(at) = all.binary_search_by_key(&LeaseId(id), |(id, _)| *id) {
                 all[at].1 = Some(left.as_secs() + 1);
+            }
+        }
+        // The timer of one that is over is for the next attempt to revoke it. It is told as well, or
+        // a new leader would give it what was left of it before.
+        for id in &self.lessor.over {
+            if let Ok(at) = all.binary_search_by_key(id, |(id, _)| *id) {
+                all[at].1 = Some(1);
             }
         }
         self.propose(cx, None, Cause::Internal, Op::LeaseCheckpoint(all));

@@ -19,11 +19,23 @@ pub struct Committed<V> {
     pub cause: Cause,
 }
 
+/// The leader of several members has put an entry into its log, and keeps the time of leases: it
+/// has applied the first entry of its term.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Appended {
+    /// Its term.
+    pub term: u64,
+    /// The entry.
+    pub index: u64,
+}
+
 /// A member of several has applied an entry of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Applied {
     /// Which member.
     pub member: MemberId,
+    /// The term of the leader that put the entry into its log.
+    pub term: u64,
     /// The entry.
     pub index: u64,
     /// Its revision now.

@@ -15,7 +15,7 @@ use crate::raft::{ELECTION_TICKS, MemberId, Message, Output};
 use crate::state::{Op, Proposal, State};
 
 use super::lessor::{LeaseAnswer, LeaseAsk};
-use super::notes::{Applied, Committed, Installed, Led};
+use super::notes::{Appended, Applied, Committed, Installed, Led};
 use super::{ELECTION_LENGTH, Etcd};
 
 /// The members' connections to each other (`rafthttp`): a stream that is silent for 5 s is given
@@ -35,6 +35,10 @@ pub static PEER: Transport = Transport {
 const TICK: Duration = Duration::from_millis(100);
 pub(super) const ELECTION: Timer = Timer::new(Name::new("election"), 0);
 pub(super) const HEARTBEAT: Timer = Timer::new(Name::new("heartbeat"), 0);
+/// A leader has not ticked for three ticks.
+pub(super) const INACTIVE: Timer = Timer::new(Name::new("inactive"), 0);
+/// A process that wakes from a pause has noticed all that was due by then.
+const NOTICED_WITHIN: Duration = Duration::from_millis(1);
 /// A batch of the backend is written so often (`backendBatchInterval`).
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 pub(super) const FLUSH: Timer = Timer::new(Name::new("flush"), 0);
@@ -96,6 +100,11 @@ impl<V: Value> Etcd<V> {
                 self.raft.snapshot(to, self.state.index, self.state.clone());
             }
             Output::Install { index, state } => self.install(cx, index, state),
+            Output::Appended { term, index } => {
+                if self.lessor.is_primary() {
+                    cx.note(Appended { term, index });
+                }
+            }
             Output::ReadReady { context, index } => self.confirm_round(cx, context, index),
         }
     }
@@ -132,10 +141,11 @@ impl<V: Value> Etcd<V> {
         if self.raft.leads() {
             if redraw {
                 cx.disarm(ELECTION);
-                cx.arm(HEARTBEAT, TICK);
+                self.tick(cx);
             }
         } else if redraw {
             cx.disarm(HEARTBEAT);
+            cx.disarm(INACTIVE);
             cx.spawn(Task::new(ELECTION_LENGTH, ()));
         } else if restart && self.election_ticks > 0 {
             cx.arm(ELECTION, TICK * self.election_ticks);
@@ -143,8 +153,23 @@ impl<V: Value> Etcd<V> {
     }
 
     pub(super) fn heartbeat(&mut self, cx: &mut Cx<'_>) {
-        cx.arm(HEARTBEAT, TICK);
+        self.tick(cx);
         self.raft.heartbeat_due();
+    }
+
+    fn tick(&self, cx: &mut Cx<'_>) {
+        cx.arm(HEARTBEAT, TICK);
+        if self.config.trusts_ticks() {
+            cx.arm(INACTIVE, TICK * 3);
+        }
+    }
+
+    /// Has it ticked within three ticks (`server.go` `isActive`)? Only a leader's ticks are told
+    /// apart: who does not lead any more goes on to tick.
+    pub(super) fn is_active(&self, cx: &mut Cx<'_>) -> bool {
+        // What was due during a pause comes a moment after it.
+        let runs = |left| left > NOTICED_WITHIN;
+        !self.raft.leads() || cx.remaining(INACTIVE).is_some_and(runs)
     }
 
     /// The driver has drawn the length of the election timer; how long is it, if it is needed?
@@ -217,6 +242,7 @@ impl<V: Value> Etcd<V> {
         if !self.config.is_single() {
             cx.note(Applied {
                 member: self.config.me,
+                term: entry.term,
                 index,
                 revision: self.state.store.revision(),
             });

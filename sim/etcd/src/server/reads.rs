@@ -193,9 +193,11 @@ impl<V: Value> Etcd<V> {
                 Ask::Range(caller, _) | Ask::Txn(caller, _) => {
                     cx.reply(caller, Response::<V>::Error(error));
                 }
-                Ask::Lease(asker, ask) => {
-                    self.tell_asker(cx, asker, ask, Err(EtcdError::NotPrimary));
+                // Since etcd#15247 a client is told, who may try another member; a peer asks again.
+                Ask::Lease(Asker::Client(caller), _) => {
+                    cx.reply(caller, Response::<V>::Error(EtcdError::NotPrimary));
                 }
+                Ask::Lease(Asker::Peer(..), _) => {}
                 Ask::Revoke(_) => {} // they come up again
             }
         }

@@ -46,18 +46,19 @@ impl<V> Default for Writes<V> {
 }
 
 impl<V: Value> Etcd<V> {
+    /// Proposes it, and tells its number here, unless too much waits already.
     pub(super) fn propose(
         &mut self,
         cx: &mut Cx<'_>,
         caller: Option<Caller>,
         cause: Cause,
         op: Op<V>,
-    ) {
+    ) -> Option<u64> {
         if self.raft.committed() > self.state.index + self.config.sizes.apply_backlog {
             if let Some(caller) = caller {
                 cx.reply(caller, Response::<V>::Error(EtcdError::TooManyRequests));
             }
-            return;
+            return None;
         }
         self.writes.number += 1;
         let number = self.writes.number;
@@ -80,6 +81,7 @@ impl<V: Value> Etcd<V> {
         if let Err(proposal) = self.raft.propose(proposal) {
             self.writes.held.push(proposal);
         }
+        Some(number)
     }
 
     /// There is a leader again: it gets what waited for it. Was there anything?
@@ -129,8 +131,9 @@ impl<V: Value> Etcd<V> {
         if !self.config.is_single() {
             cx.disarm(Timer::new(PROPOSAL, proposal.number));
         }
-        if let Some(caller) = caller {
-            cx.reply(caller, response);
+        match caller {
+            Some(caller) => cx.reply(caller, response),
+            None => self.was_revoked(cx, proposal.number),
         }
     }
 
@@ -150,8 +153,9 @@ impl<V: Value> Etcd<V> {
             None if self.raft.lead().is_none() => EtcdError::TimeoutConnectionLost,
             None => EtcdError::Timeout,
         };
-        if let Some(caller) = late.caller {
-            cx.reply(caller, Response::<V>::Error(error));
+        match late.caller {
+            Some(caller) => cx.reply(caller, Response::<V>::Error(error)),
+            None => self.was_revoked(cx, number),
         }
     }
 

@@ -62,6 +62,9 @@ impl Net {
                     self.applied[n] = state;
                     self.applied_to[n] = index;
                 }
+                Output::Appended { term, index } => {
+                    assert_eq!(self.nodes[n].log().term(index), Some(term));
+                }
                 Output::ReadReady { context, index } => {
                     let began = self.rounds[&context];
                     assert!(index >= began, "a stale read: {index} is before {began}");

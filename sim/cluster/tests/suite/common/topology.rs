@@ -201,6 +201,7 @@ impl Topology {
             "release": self.etcd.release.to_string(),
             "snapshot-count": sizes.snapshot_count,
             "catch-up-entries": sizes.catch_up_entries,
+            "pending-revokes": sizes.pending_revokes,
             "watch-channel": sizes.watch_channel,
             "watch-window": sizes.watch_window,
         });

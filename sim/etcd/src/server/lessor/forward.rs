@@ -3,7 +3,6 @@
 
 use wavetank_engine::{Caller, Cx, Timer};
 
-use crate::EtcdDefect;
 use crate::api::{EtcdError, Request, Response, TimeToLive, Value};
 use crate::raft::MemberId;
 use crate::server::Etcd;
@@ -46,9 +45,10 @@ impl<V: Value> Etcd<V> {
     }
 
     fn asked(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
-        let sure = self.config.has_among_others(EtcdDefect::OldLeaderRevokes);
         match ask {
-            LeaseAsk::Renew(_) if !sure => self.read(cx, Ask::Lease(asker, ask)),
+            LeaseAsk::Renew(_) if !self.takes_itself_for_leader(cx) => {
+                self.read(cx, Ask::Lease(asker, ask));
+            }
             ask => self.answer_lease(cx, asker, ask),
         }
     }
@@ -88,6 +88,9 @@ impl<V: Value> Etcd<V> {
         if !self.raft.leads() {
             let forwards = self.lessor.forwards.clone();
             return self.ask_leader(cx, &forwards);
+        }
+        if !self.lessor.is_primary() && self.takes_itself_for_leader(cx) {
+            return; // it would ask itself until it is promoted
         }
         for forward in std::mem::take(&mut self.lessor.forwards) {
             cx.disarm(Timer::new(FORWARD, forward.number));
@@ -148,10 +151,8 @@ impl<V: Value> Etcd<V> {
             }
             // It asks again.
             (Asker::Peer(..), Err(_)) => {}
-            // Whoever leads now is asked. Since etcd#15247 a client is told instead.
-            (Asker::Client(caller), Err(EtcdError::NotPrimary))
-                if self.config.has_among_others(EtcdDefect::OldLeaderRevokes) =>
-            {
+            // Whoever leads now is asked.
+            (Asker::Client(caller), Err(EtcdError::NotPrimary)) => {
                 self.forward(cx, caller, ask);
             }
             (Asker::Client(caller), Err(error)) => {
