@@ -130,10 +130,15 @@ impl QuotaController {
         turn.await
     }
 
-    async fn wait_for_cache_sync(&self, rx: Rx) {
+    /// Upstream's `WaitForNamedCacheSync`: false if the manager stops before. Nobody looks for monitors any more then.
+    async fn wait_for_cache_sync(&self, rx: Rx) -> bool {
         while !(self.quotas.has_synced(rx) && self.is_synced(rx)) {
+            if DRAIN.is_closed(rx) {
+                return false;
+            }
             rx.sleep(SYNC_POLL).await;
         }
+        true
     }
 
     /// `syncResourceQuotaFromKey`
@@ -332,12 +337,11 @@ impl Controller for QuotaController {
                     };
                     process_next_work_item(rx, leading, RESOURCE_CHANGES, process).await
                 }
-                Role::EnqueueAll => {
-                    self.wait_for_cache_sync(rx).await;
-                    self.enqueue_all(rx, leading).await
+                Role::EnqueueAll | Role::Work(_) if !self.wait_for_cache_sync(rx).await => {
+                    Turn::Over
                 }
+                Role::EnqueueAll => self.enqueue_all(rx, leading).await,
                 Role::Work(queue) => {
-                    self.wait_for_cache_sync(rx).await;
                     let sync = |key| self.sync_resource_quota_from_key(rx, key);
                     process_next_work_item(rx, leading, queue, sync).await
                 }
