@@ -50,9 +50,10 @@ macro_rules! reduced {
     };
 }
 
-// Those that are not here take longer than a test should: `cargo bench --bench search -- reduction`.
+// Those that are not here take longer than a test should: `cargo bench --bench search -- reduction`. Of the states that
+// are passed through one in 1,024 is kept, by its digest: counts move by some with whatever is hashed.
 reduced! {
-    cluster_ips_dual: "cluster-ips-dual" by 25,
+    cluster_ips_dual: "cluster-ips-dual" by 24,
     etcd_compaction: "etcd-compaction" by 4,
     etcd_old_leader: "etcd-old-leader" by 6,
     external_name: "external-name" by 40,
