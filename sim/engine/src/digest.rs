@@ -39,6 +39,7 @@ impl Default for StableHasher {
 
 macro_rules! widen {
     ($($name:ident: $ty:ty),*) => { $(
+        #[inline]
         fn $name(&mut self, value: $ty) {
             self.0.write_u64(value as u64);
         }

@@ -1,12 +1,18 @@
 //! SHA-256 (FIPS 180-4).
 
+use std::sync::LazyLock;
+
 /// The words of the message schedule: the first 32 bits of the fractional parts of the cube roots of the first 64 primes.
-fn constants() -> [u32; 64] {
-    let mut constants = [0; 64];
-    for (constant, prime) in constants.iter_mut().zip(primes()) {
-        *constant = fraction(prime, 3);
+static CONSTANTS: LazyLock<[u32; 64]> = LazyLock::new(|| fractions(3));
+/// Where every hash begins: the same of the square roots of the first eight.
+static FIRST: LazyLock<[u32; 8]> = LazyLock::new(|| fractions(2));
+
+fn fractions<const N: usize>(root: u32) -> [u32; N] {
+    let mut fractions = [0; N];
+    for (to, prime) in fractions.iter_mut().zip(primes()) {
+        *to = fraction(prime, root);
     }
-    constants
+    fractions
 }
 
 fn primes() -> impl Iterator<Item = u64> {
@@ -33,11 +39,7 @@ fn fraction(number: u64, root: u32) -> u32 {
 
 /// The hash of a message.
 pub(super) fn sum(message: &[u8]) -> [u8; 32] {
-    let constants = constants();
-    let mut state = [0_u32; 8];
-    for (word, prime) in state.iter_mut().zip(primes()) {
-        *word = fraction(prime, 2);
-    }
+    let mut state = *FIRST;
     let mut padded = message.to_vec();
     padded.push(0x80);
     while padded.len() % 64 != 56 {
@@ -45,7 +47,7 @@ pub(super) fn sum(message: &[u8]) -> [u8; 32] {
     }
     padded.extend((message.len() as u64 * 8).to_be_bytes());
     for block in padded.chunks_exact(64) {
-        compress(&mut state, block, &constants);
+        compress(&mut state, block, &CONSTANTS);
     }
     let mut out = [0; 32];
     for (bytes, word) in out.chunks_exact_mut(4).zip(state) {

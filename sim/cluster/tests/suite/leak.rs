@@ -86,10 +86,7 @@ fn a_leak_is_repaired_nine_minutes_after_the_crash() {
     assert!((8.0..9.5).contains(&minutes), "{minutes}");
     let story = tells(&bench, begin, crashed);
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../snapshots/stories"
-    ));
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../snapshots/stories"));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("leaked-address", story));

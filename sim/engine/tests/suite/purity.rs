@@ -18,7 +18,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// Lines of the engine's sources that contain one of these words, where `part` of the line is looked at.
 fn lines_with(words: &[&str], part: fn(&str) -> &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/engine/src");
     let mut found = Vec::new();
     for path in sources(&folder) {
         let text = fs::read_to_string(&path).expect("a source file");
