@@ -124,28 +124,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one on an empty store and waits until it listens.
+    /// Starts one on an empty store and waits until somebody listens where it should. Another process may have taken a free
+    /// port before etcd does: then etcd ends, and is started again by who sees that.
     pub fn start(program: &Program, ticks: Ticks) -> Result<Server, String> {
         let data =
             data_dir(program).map_err(|error| format!("no folder for etcd's data: {error}"))?;
-        // Another process may take a free port before etcd does: then etcd ends, and we try again.
-        let mut last = String::new();
-        for _ in 0..3 {
-            match Self::try_start(program, ticks, data.path()) {
-                Ok((child, endpoint)) => {
-                    return Ok(Server {
-                        child,
-                        endpoint,
-                        _data: data,
-                    });
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    fn try_start(program: &Program, ticks: Ticks, data: &Path) -> Result<(Child, String), String> {
         let (client, peer) = free_ports().map_err(|error| format!("no free port: {error}"))?;
         let clients = format!("http://127.0.0.1:{client}");
         let peers = format!("http://127.0.0.1:{peer}");
@@ -156,7 +139,7 @@ impl Server {
                 command.env_remove(name);
             }
         }
-        command.arg("--data-dir").arg(data.join("etcd"));
+        command.arg("--data-dir").arg(data.path().join("etcd"));
         command.args([
             "--listen-client-urls",
             &clients,
@@ -186,8 +169,12 @@ impl Server {
             .map_err(|error| format!("{program}: {error}"))?;
         let begin = Instant::now();
         loop {
-            if TcpStream::connect(("127.0.0.1", client)).is_ok() {
-                return Ok((child, clients));
+            if is_listened_to(client) {
+                return Ok(Server {
+                    child,
+                    endpoint: clients,
+                    _data: data,
+                });
             }
             if let Ok(Some(status)) = child.try_wait() {
                 return Err(format!("{program} ended at its start: {status}"));
@@ -234,6 +221,14 @@ fn data_dir(program: &Program) -> std::io::Result<TempDir> {
         return within(&env::temp_dir());
     }
     within(memory).or_else(|_| within(&env::temp_dir()))
+}
+
+/// Does somebody listen on this port? The system may give a connection to a free port that very port for its own end: then
+/// it is connected with itself.
+fn is_listened_to(port: u16) -> bool {
+    let connected = TcpStream::connect(("127.0.0.1", port));
+    let own = connected.and_then(|stream| stream.local_addr());
+    own.is_ok_and(|own| own.port() != port)
 }
 
 /// Two ports that nobody listens on.

@@ -116,7 +116,7 @@ impl Server {
     pub fn start(program: &Program, etcd: &Etcd, flags: &[(&str, &str)]) -> Result<Server, String> {
         // Another process may take a free port first: then the server ends, and we try again.
         let mut last = String::new();
-        for _ in 0..2 {
+        for _ in 0..3 {
             match Server::try_start(program, etcd, flags) {
                 Ok(server) => return Ok(server),
                 Err(error) => last = error,

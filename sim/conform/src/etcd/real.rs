@@ -55,21 +55,8 @@ impl Real {
         })
     }
 
-    fn parts(&mut self) -> (&Runtime, &mut Running) {
-        let running = self
-            .running
-            .as_mut()
-            .expect("a side is restarted before it is used");
-        (&self.runtime, running)
-    }
-}
-
-impl Side for Real {
-    fn name(&self) -> String {
-        self.program.to_string()
-    }
-
-    fn restart(&mut self) -> Result<(), String> {
+    /// Starts a server and waits until it answers.
+    fn begin(&mut self) -> Result<(), String> {
         self.running = None;
         let server = Server::start(&self.program, self.ticks)?;
         let client = self.runtime.block_on(Client::connect(server.endpoint()))?;
@@ -93,6 +80,32 @@ impl Side for Real {
                 _ => std::thread::sleep(Duration::from_millis(20)),
             }
         }
+    }
+
+    fn parts(&mut self) -> (&Runtime, &mut Running) {
+        let running = self
+            .running
+            .as_mut()
+            .expect("a side is restarted before it is used");
+        (&self.runtime, running)
+    }
+}
+
+impl Side for Real {
+    fn name(&self) -> String {
+        self.program.to_string()
+    }
+
+    fn restart(&mut self) -> Result<(), String> {
+        // Who listens may be another program that was given the port: then etcd ends, and we try again.
+        let mut last = String::new();
+        for _ in 0..3 {
+            match self.begin() {
+                Ok(()) => return Ok(()),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 
     fn call(&mut self, request: &Request<Bytes>) -> Outcome {
