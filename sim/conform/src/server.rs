@@ -124,8 +124,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one on an empty store and waits until somebody listens where it should. Another process may have taken a free
-    /// port before etcd does: then etcd ends, and is started again by who sees that.
+    /// Starts one on an empty store and waits until somebody listens where it should: `started` says who that may be.
     pub fn start(program: &Program, ticks: Ticks) -> Result<Server, String> {
         let data =
             data_dir(program).map_err(|error| format!("no folder for etcd's data: {error}"))?;
@@ -221,6 +220,11 @@ fn data_dir(program: &Program) -> std::io::Result<TempDir> {
         return within(&env::temp_dir());
     }
     within(memory).or_else(|_| within(&env::temp_dir()))
+}
+
+/// Starts a server. Another process may take its free port first, and look like it: then the server ends, and is started again.
+pub(crate) fn started<T>(mut start: impl FnMut() -> Result<T, String>) -> Result<T, String> {
+    start().or_else(|_| start()).or_else(|_| start())
 }
 
 /// Does somebody listen on this port? The system may give a connection to a free port that very port for its own end: then

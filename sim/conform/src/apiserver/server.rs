@@ -16,7 +16,7 @@ use wavetank_oracle::head::{self, FLAGS};
 
 use super::gateway::Gateway;
 use super::http::Http;
-use crate::server::{Program as Etcd, Server as EtcdServer, Ticks};
+use crate::server::{Program as Etcd, Server as EtcdServer, Ticks, started};
 
 /// How long a server may take until it is ready: it has certificates to make, and a busy machine takes its time.
 const START: Duration = Duration::from_secs(180);
@@ -114,15 +114,7 @@ impl Server {
     /// Starts one over empty etcds with the flags of recordings, some of them with other values, and waits until it is
     /// ready and has come to rest.
     pub fn start(program: &Program, etcd: &Etcd, flags: &[(&str, &str)]) -> Result<Server, String> {
-        // Another process may take a free port first: then the server ends, and we try again.
-        let mut last = String::new();
-        for _ in 0..3 {
-            match Server::try_start(program, etcd, flags) {
-                Ok(server) => return Ok(server),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        started(|| Server::try_start(program, etcd, flags))
     }
 
     fn try_start(program: &Program, etcd: &Etcd, flags: &[(&str, &str)]) -> Result<Server, String> {

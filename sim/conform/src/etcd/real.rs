@@ -15,7 +15,7 @@ use crate::etcd::grpc::{Client, WatchStream};
 use crate::etcd::side::{Bytes, Item, LeaseNames, Log, Outcome, Side, StreamId, Until, gather};
 use crate::etcd::translate::{self, Translator, revision, signed, unsigned};
 use crate::etcd::wire;
-use crate::server::{Program, Server, Ticks};
+use crate::server::{Program, Server, Ticks, started};
 
 /// How long an answer is waited for. A healthy server needs a thousandth of it.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -97,15 +97,7 @@ impl Side for Real {
     }
 
     fn restart(&mut self) -> Result<(), String> {
-        // Who listens may be another program that was given the port: then etcd ends, and we try again.
-        let mut last = String::new();
-        for _ in 0..3 {
-            match self.begin() {
-                Ok(()) => return Ok(()),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        started(|| self.begin())
     }
 
     fn call(&mut self, request: &Request<Bytes>) -> Outcome {
