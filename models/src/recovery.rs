@@ -1,9 +1,10 @@
-//! Liveness by recovery: from every state, once faults have ended, the default order runs on for a
-//! stated time, and every guarantee that is due by then holds and stays true. The default order is
-//! fair: whatever is due happens, in the order of virtual time.
+//! Liveness by recovery: in every state faults end, and from there the default order runs on. The calm
+//! begins at the horizon, where a run ends its storm, and lasts for a stated time: every guarantee that
+//! is due by then holds and stays true. The default order is fair: whatever is due happens, in the order
+//! of virtual time.
 //!
 //! One such run is followed from each state until it comes to where an earlier one has been: from
-//! there on both are the same.
+//! there on both are the same, as the calm begins and ends at one time for all of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use crate::world_model::{Node, WorldModel};
 pub struct Recovery {
     /// So long everything goes its default way.
     calm: Duration,
-    /// From here on runs are known to be clean: a world, its time, and when the calm ends.
+    /// From here on runs are known to be clean: a world, its time, what is left of the healing.
     clean: Seen,
     /// Steps that runs took.
     steps: AtomicU64,
@@ -68,7 +69,6 @@ impl Recovery {
         coverage: &mut Coverage,
     ) -> Option<Box<FoundViolation>> {
         let mut walked = Vec::new();
-        let until = node.world.now() + self.calm;
         let broken = heal(model, memo, node, self.calm, |healer, healing, stepped| {
             coverage.held(stepped);
             self.steps.fetch_add(1, Ordering::Relaxed);
@@ -79,13 +79,12 @@ impl Recovery {
             world.cache_all_digests();
             // The time as well: processes may look at their clocks, and at how old something is.
             let now = (!mutant::is("recovery: now")).then(|| world.now());
-            let until = (!mutant::is("recovery: until")).then_some(until);
             let stopping = (!mutant::is("recovery: stopping")).then_some(&healer.stopping);
             let exact = match mutant::is("recovery: instants") {
                 true => world.digest(),
                 false => world.exact_digest(),
             };
-            let here = digest(&(exact, now, until, stopping));
+            let here = digest(&(exact, now, healer.is_calm, stopping));
             let known = self.clean.contains(here);
             walked.push(here);
             !known
@@ -103,6 +102,8 @@ impl Recovery {
 #[derive(Debug)]
 pub(crate) struct Healer {
     pub world: World,
+    /// Properties were told that the storm is over; they need not remember it.
+    is_calm: bool,
     /// Who was asked to stop and takes its time: once it has ended it is started.
     stopping: Vec<String>,
 }
@@ -120,6 +121,28 @@ impl Healer {
         let process = self.stopping.remove(at);
         Some(Healing::Act(Action::Fault(Fault::Start { process })))
     }
+
+    /// Does something happen by then?
+    fn goes_on_until(&self, ends: Time) -> bool {
+        let next = self.world.next_entry();
+        next.is_some_and(|entry| entry.at <= ends)
+    }
+
+    fn take(&mut self, memo: &mut Memo, healing: &Healing, storm_ends: Time) -> Stepped {
+        let world = &mut self.world;
+        let now = world.now();
+        match healing {
+            Healing::Act(action) => step(memo, world, now, Event::Act(action)),
+            Healing::Calm => {
+                self.is_calm = true;
+                step(memo, world, storm_ends, Event::Calm)
+            }
+            Healing::Next => {
+                let entry = *world.next_entry().expect("it was looked for");
+                step(memo, world, entry.at.max(now), entry.usual())
+            }
+        }
+    }
 }
 
 /// Runs a node's world to recovery. `watch` sees every step, and says whether to go on.
@@ -135,7 +158,7 @@ pub(crate) fn heal(
     } else {
         calm
     };
-    let until = node.world.now() + calm;
+    let storm_ends = model.bounds.horizon.max(node.world.now());
     let injected = model.bounds.faults.iter().enumerate();
     let injected = injected.filter(|(at, _)| node.faults >> at & 1 == 0);
     let goes_on = |end: &Fault| {
@@ -144,6 +167,7 @@ pub(crate) fn heal(
     };
     let mut healer = Healer {
         world: node.world.clone(),
+        is_calm: mutant::is("recovery: calm"),
         stopping: Vec::new(),
     };
     let mut ends = Vec::new();
@@ -161,15 +185,23 @@ pub(crate) fn heal(
     let ends = ends.into_iter().chain([Fault::HealAll {}]);
     let acts = ends.map(|end| Healing::Act(Action::Fault(end)));
     let skipped = usize::from(mutant::is("recovery: ends"));
-    let mut healings = acts.skip(skipped).chain([Healing::Calm]);
-    if mutant::is("recovery: calm") {
-        healings.by_ref().for_each(drop);
+    let mut acts = acts.skip(skipped);
+    if healer.is_calm {
+        acts.by_ref().for_each(drop);
     }
     let mut standstill = Standstill::new(&healer.world);
     loop {
-        let healing = healings.next().or_else(|| healer.start_stopped());
-        let healing = healing.unwrap_or(Healing::Next);
-        let mut stepped = take(memo, &mut healer.world, &healing, until)?;
+        let until = match healer.is_calm {
+            true => storm_ends + calm,
+            false => storm_ends,
+        };
+        let healing = match acts.next().or_else(|| healer.start_stopped()) {
+            Some(act) => act,
+            None if healer.goes_on_until(until) => Healing::Next,
+            None if !healer.is_calm => Healing::Calm,
+            None => return None,
+        };
+        let mut stepped = healer.take(memo, &healing, storm_ends);
         if stepped.violated.is_none() {
             stepped.violated = standstill.goes_on(&healer.world);
         }
@@ -186,18 +218,6 @@ pub(crate) fn heal(
 fn is_stopping(world: &World, process: &str) -> bool {
     let process = world.find(process);
     process.is_some_and(|process| world.is_stopping(process))
-}
-
-fn take(memo: &mut Memo, world: &mut World, healing: &Healing, until: Time) -> Option<Stepped> {
-    let now = world.now();
-    Some(match healing {
-        Healing::Act(action) => step(memo, world, now, Event::Act(action)),
-        Healing::Calm => step(memo, world, now, Event::Calm),
-        Healing::Next => {
-            let entry = *world.next_entry().filter(|entry| entry.at <= until)?;
-            step(memo, world, entry.at.max(now), entry.usual())
-        }
-    })
 }
 
 /// What ends a fault of one process; the rest is healed as a whole.

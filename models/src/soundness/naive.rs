@@ -385,10 +385,11 @@ impl From<Violated> for Unhealed {
     }
 }
 
-/// Ends what was injected, and lets everything go its default way for so long.
+/// Ends what was injected, and lets everything go its default way: to the horizon, and then for so long.
 pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(), Unhealed> {
     let mut world = state.world.unshared();
-    let until = world.now() + calm;
+    let calm_comes = bounds.horizon.max(world.now());
+    let mut is_calm = false;
     let injected = bounds.faults.iter().zip(&state.injected);
     let injected = injected.filter_map(|(fault, injected)| injected.then_some(fault));
     let mut ends: Vec<Fault> = injected.filter_map(end_of).collect();
@@ -407,7 +408,6 @@ pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(),
     for end in ends {
         run(&mut world, now, Event::Act(&Action::Fault(end)))?;
     }
-    run(&mut world, now, Event::Calm)?;
     let mut at_once = 0;
     loop {
         while let Some(at) = stopping.iter().position(|process| !is_up(&world, process)) {
@@ -417,9 +417,19 @@ pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(),
             let now = world.now();
             run(&mut world, now, Event::Act(&Action::Fault(start)))?;
         }
+        let ends = if is_calm {
+            calm_comes + calm
+        } else {
+            calm_comes
+        };
         let next = world.next_entry().copied();
-        let Some(entry) = next.filter(|entry| entry.at <= until) else {
-            return Ok(());
+        let Some(entry) = next.filter(|entry| entry.at <= ends) else {
+            if is_calm {
+                return Ok(());
+            }
+            is_calm = true;
+            run(&mut world, calm_comes, Event::Calm)?;
+            continue;
         };
         at_once = if entry.at > world.now() {
             0

@@ -1,5 +1,6 @@
 //! `wavetank check`.
 
+mod jobs;
 pub(super) mod parts;
 mod watch;
 mod words;
@@ -7,7 +8,8 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::available_parallelism;
 
 use wavetank_engine::Class;
@@ -22,7 +24,6 @@ use crate::livelock_cycle;
 use crate::quiet::quietly;
 use crate::replay;
 use crate::search::{Around, Search};
-use crate::sweep::Shard;
 use crate::trace_file::{self, check_writable};
 
 use super::args::{CheckArgs, Format, shard};
@@ -31,6 +32,7 @@ use super::exit::{Exit, Problem};
 use super::found::replay_line;
 use super::replay::unfollowed;
 use super::{find, human, interrupt, junit, print, print_json};
+use jobs::{Run, jobs};
 use watch::Watch;
 use words::{MUCH_HEALING, bounds, help, list, narrow, size};
 
@@ -52,27 +54,26 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
     }
     let shard = shard(args.shard.as_deref())?;
     let stop = interrupt::listen();
+    let jobs = jobs(&searches, args.each);
+    let threads = match args.threads {
+        0 => available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let run = Run {
+        args,
+        shard,
+        interrupted: &|| stop.load(Relaxed),
+        has_failed: AtomicBool::new(false),
+        room: (threads.min(jobs.len()) > 1).then(RwLock::default),
+    };
     let mut all = Vec::new();
-    for (case, search) in &searches {
-        for hint in case.hints() {
-            eprintln!("hint: {}: {hint}", case.name());
-        }
-        let interrupted = || stop.load(Relaxed);
-        let (mut checked, sketch) = one(case.as_ref(), search, None, args, shard, &interrupted)?;
-        if let Some(shard) = shard {
-            parts::leave(&mut checked, shard, sketch, args)?;
-        }
+    run.in_order(&jobs, threads, |checked| {
         if args.format == Format::Human {
             print(&checked::in_words(&checked))?;
         }
         all.push(checked);
-        if args.each {
-            each(case.as_ref(), args, &interrupted, &mut all)?;
-        }
-        if stop.load(Relaxed) {
-            break;
-        }
-    }
+        Ok(())
+    })?;
     told(&all, args.format, args.report.as_deref())
 }
 
@@ -124,40 +125,6 @@ fn searches(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Searches, Pro
     names.iter().map(open).collect()
 }
 
-/// Searches a scope again with each switch that it shows, or cannot show.
-fn each(
-    case: &dyn Case,
-    args: &CheckArgs,
-    interrupted: &(dyn Fn() -> bool + Sync),
-    all: &mut Vec<Checked>,
-) -> Result<(), Problem> {
-    let (shows, cannot) = says(case);
-    let shows = shows.into_iter().map(Turned::Shows);
-    for turned in shows.chain(cannot.into_keys().map(Turned::CannotShow)) {
-        if interrupted() {
-            break;
-        }
-        let switch = turned.switch();
-        let flipped = case.flipped(&[switch]).ok_or_else(|| {
-            Problem::new(format!("`{}` cannot be had with `{switch}`", case.name()))
-        })?;
-        let search = Search::of(flipped.as_ref()).map_err(Problem::new)?;
-        let (checked, _) = one(
-            flipped.as_ref(),
-            &search,
-            Some(turned),
-            args,
-            None,
-            interrupted,
-        )?;
-        if args.format == Format::Human {
-            print(&checked::in_words(&checked))?;
-        }
-        all.push(checked);
-    }
-    Ok(())
-}
-
 /// What a scope says that it shows, and cannot show.
 fn says(case: &dyn Case) -> (Vec<String>, BTreeMap<String, String>) {
     let scope = case.scope();
@@ -166,19 +133,16 @@ fn says(case: &dyn Case) -> (Vec<String>, BTreeMap<String, String>) {
 
 /// Searches one scope, writes the trace of what was found, and says what came of it.
 fn one(
+    run: &Run<'_>,
     case: &dyn Case,
     search: &Search,
-    turned: Option<Turned>,
-    args: &CheckArgs,
-    shard: Option<Shard>,
-    interrupted: &(dyn Fn() -> bool + Sync),
+    turned: Option<&Turned>,
+    threads: usize,
 ) -> Result<(Checked, Sketch), Problem> {
-    let watch = Watch::new(case.name(), args, interrupted);
+    let Run { args, shard, .. } = *run;
+    let is_over = || run.is_over();
+    let watch = Watch::new(case.name(), args, &is_over);
     let recovery = search.calm.map(Recovery::within);
-    let threads = match args.threads {
-        0 => available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
     let explorer = Explorer {
         model: &search.model,
         recovery: recovery.as_ref(),
@@ -195,16 +159,16 @@ fn one(
     let (explored, sketch) = quietly(|| explorer.run_part(search.starts(), part));
     let seconds = watch.clock.elapsed().as_secs_f64();
     let found = match &explored.ended {
-        Ended::Violated(found) => Some(write(case, search, found, turned.as_ref(), args)?),
+        Ended::Violated(found) => Some(write(case, search, found, turned, args)?),
         Ended::Complete | Ended::Stopped => None,
     };
     let coverage = coverage(case, search, &explored, watch.passed());
     let verdict = verdict(
         &explored,
         found.as_ref(),
-        turned.as_ref(),
+        turned,
         case.expects().is_some(),
-        interrupted(),
+        is_over(),
     );
     // Near to a trace there is what there is; a switch is looked for, and not what it leaves alone.
     let is_promised = turned.is_none() && args.around.is_none();
@@ -215,7 +179,7 @@ fn one(
     let checked = Checked {
         version: checked::VERSION,
         case: case.name().to_owned(),
-        turned,
+        turned: turned.cloned(),
         identity: case.identity(),
         build: build().to_owned(),
         verdict,

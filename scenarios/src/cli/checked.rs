@@ -253,7 +253,7 @@ pub(super) fn total(all: &[Checked]) -> Option<String> {
         }
     };
     Some(human::paragraph(&format!(
-        "{}, {} of them clean{switches}; {} in {}",
+        "{}, {} of them clean{switches}; {} in {} of searching",
         human::count(scopes.len() as u64, "scope"),
         clean.count(),
         human::count(states, "state"),

@@ -163,7 +163,7 @@ fn how_services_end_is_searched() {
 fn a_reduced_search_says_so() {
     let dir = scratch("check-reduced");
     let said = [
-        "s of virtual time, and none within 240s of calm after any state",
+        "s of virtual time, and none from any state on within 240s of calm after that",
         "orders instead of times (an empirical verdict: the full search decides), ",
         "passed through",
     ];

@@ -51,7 +51,8 @@ pub(in crate::cli) struct CheckArgs {
     /// Stop after so many states
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_states: Option<u64>,
-    /// Stop when the process comes near to so much memory, in MiB
+    /// Stop when the process comes near to so much memory, in MiB. Scopes that are searched at the same time share it; one
+    /// for which that is not enough is searched once more, alone
     #[arg(long, value_name = "MIB", default_value_t = 6144, value_parser = memory)]
     pub memory: u64,
     /// Look around by hand in a browser, in stateright's Explorer, on this machine only

@@ -91,7 +91,7 @@ pub(super) fn bounds(
     let recovery = match search.calm {
         None => String::new(),
         Some(calm) => format!(
-            ", and none within {calm:?} of calm after any state (fair: what is due happens, in the \
+            ", and none from any state on within {calm:?} of calm after that (fair: what is due happens, in the \
              order of time)"
         ),
     };

@@ -9,7 +9,7 @@ use crate::common::topology::fixed;
 use stateright::{Checker, Model};
 use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_engine::drive::replay::{Fit, Replay};
-use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
+use wavetank_engine::trace::{Line, TraceWhat};
 use wavetank_engine::{Action, Class, Fault, Memo, Time};
 use wavetank_models::{
     Bounds, Due, Ended, Explored, Explorer, Found, Move, Node, Recovery, Reduction, Shortening,
@@ -218,15 +218,15 @@ fn recovery_is_looked_at_from_every_state() {
     let without = self::explore(&fixed, 1);
     assert_eq!(explored.progress.unique, without.progress.unique);
 
-    // Some states are about to go wrong: their calm does, before they do.
+    // Some states are about to go wrong: their run to recovery does, before they do.
     let model = broken();
     let found = found(explore(&model));
     assert_eq!(found.path.last(), Some(&Move::Recover));
     let recovery = Recovery::within(seconds);
     let retraced = retrace(&model, Some(&recovery), &model.first(), &found.path);
     assert_eq!(retraced.violated.as_deref(), Some(&found.violation));
-    let calms = |event: &TraceEvent| event.what == TraceWhat::Calm;
-    assert!(retraced.events.iter().any(calms));
+    let heals = TraceWhat::Act(Action::Fault(Fault::HealAll {}));
+    assert!(retraced.events.iter().any(|event| event.what == heals));
 }
 
 /// A crashed server is started and crashes again while the end of its first connection is still under way to
