@@ -35,6 +35,8 @@ gates! {
     pub CUSTOM_RESOURCES = Gate::since(1, 33);
     /// `/readyz` waits for the informers of the server (`NewInformerSyncHealthz`; the first modelled release that does).
     pub READY_WAITS_FOR_INFORMERS = Gate::since(1, 20);
+    /// Another name is made for an object whose generated name is taken, up to seven times (`RetryGenerateName`, beta in 1.31).
+    pub GENERATED_NAMES_ARE_TRIED_AGAIN = Gate::since(1, 31);
     /// ValidatingAdmissionPolicies admit (`ValidatingAdmissionPolicy` is stable).
     pub ADMISSION_POLICIES = Gate::since(1, 30);
     /// A policy looks up a namespace that the informer does not show (PR #135359).

@@ -62,6 +62,8 @@ gates! {
     pub ORPHANS_ARE_TRIED_AGAIN = Gate::since(1, 38);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
+    /// A slice without endpoints is kept for a Service only if that owns it (PR #141593).
+    pub PLACEHOLDERS_HAVE_THEIR_OWNER = Gate::since(1, 38);
     /// The publisher of the root certificate in the form that is here: its ConfigMap has a description.
     pub ROOT_CA_PUBLISHER = Gate::since(1, 36);
     /// The controller of ServiceAccounts in the form that is here.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
-use wavetank_api::{Object, Status};
+use wavetank_api::{Object, Reason, Status};
 use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::Key;
 
+use crate::gates;
 use crate::options::StoreError;
 use crate::registry::{Made, Registry, Warnings};
 
@@ -16,9 +17,19 @@ const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX: u32 = 5;
 const LONGEST_BASE: usize = 63 - SUFFIX as usize;
 
+/// `maxNameGenerationCreateAttempts`
+const MAX_NAME_GENERATION_CREATE_ATTEMPTS: u64 = 8;
+
 /// `SimpleNameGenerator.GenerateName`.
 pub(crate) async fn generate_name(rx: Rx, base: &str) -> String {
-    let mut drawn = rx.choose((LETTERS.len() as u64).pow(SUFFIX)).await;
+    generate_another_name(rx, base, 0).await
+}
+
+/// The same, after so many attempts. In the default order, and in a search, each draws alike: what they have drawn goes
+/// on from there, so that the names differ all the same.
+async fn generate_another_name(rx: Rx, base: &str, attempt: u64) -> String {
+    let all = (LETTERS.len() as u64).pow(SUFFIX);
+    let mut drawn = (rx.choose(all).await + attempt) % all;
     let end = base
         .char_indices()
         .map(|(at, _)| at)
@@ -29,6 +40,12 @@ pub(crate) async fn generate_name(rx: Rx, base: &str) -> String {
         drawn /= LETTERS.len() as u64;
     }
     name
+}
+
+/// `needsNameGeneration`
+fn needs_name_generation(object: &Json) -> bool {
+    let has = |name: &str| !json::text(object, &["metadata", name]).is_empty();
+    has("generateName") && !has("name")
 }
 
 impl Registry {
@@ -46,10 +63,52 @@ impl Registry {
     pub async fn create(
         &self,
         rx: Rx,
-        mut object: Json,
+        object: Json,
         warnings: &mut Warnings,
     ) -> Result<Made, Status> {
-        self.name_and_fill(rx, &mut object).await;
+        let retries = gates::GENERATED_NAMES_ARE_TRIED_AGAIN;
+        match needs_name_generation(&object) && self.storage.release.has(retries) {
+            true => {
+                self.create_with_generate_name_retry(rx, object, warnings)
+                    .await
+            }
+            false => self.create_once(rx, object, 0, warnings).await,
+        }
+    }
+
+    /// `createWithGenerateNameRetry`
+    async fn create_with_generate_name_retry(
+        &self,
+        rx: Rx,
+        object: Json,
+        warnings: &mut Warnings,
+    ) -> Result<Made, Status> {
+        let mut attempt = 0;
+        let before = warnings.len();
+        loop {
+            // What has been warned of is not said twice.
+            warnings.truncate(before);
+            let made = self
+                .create_once(rx, object.clone(), attempt, warnings)
+                .await;
+            attempt += 1;
+            let is_taken = |status: &Status| status.reason == Reason::AlreadyExists;
+            if attempt == MAX_NAME_GENERATION_CREATE_ATTEMPTS || !made.as_ref().is_err_and(is_taken)
+            {
+                return made;
+            }
+        }
+    }
+
+    /// Upstream's `Store.create`.
+    async fn create_once(
+        &self,
+        rx: Rx,
+        mut object: Json,
+        attempt: u64,
+        warnings: &mut Warnings,
+    ) -> Result<Made, Status> {
+        self.name_and_fill(rx, &mut object, attempt).await;
         let begun = self.rest.begin_create(rx, self, &mut object).await?;
         let created = self.create_begun(rx, object, warnings).await;
         if let Some(begun) = begun {
@@ -59,12 +118,11 @@ impl Registry {
     }
 
     /// What is done to an object before the hooks see it: system fields, and a name.
-    async fn name_and_fill(&self, rx: Rx, object: &mut Json) {
+    async fn name_and_fill(&self, rx: Rx, object: &mut Json, attempt: u64) {
         self.fill_object_meta_system_fields(rx, object);
-        let base = json::text(object, &["metadata", "generateName"]).to_owned();
-        let unnamed = json::text(object, &["metadata", "name"]).is_empty();
-        if unnamed && !base.is_empty() {
-            let name = generate_name(rx, &base).await;
+        if needs_name_generation(object) {
+            let base = json::text(object, &["metadata", "generateName"]).to_owned();
+            let name = generate_another_name(rx, &base, attempt).await;
             json::set(object, &["metadata", "name"], name);
         }
     }
@@ -79,7 +137,7 @@ impl Registry {
         object: &mut Json,
         warnings: &mut Warnings,
     ) -> Result<(), Status> {
-        self.name_and_fill(rx, object).await;
+        self.name_and_fill(rx, object, 0).await;
         self.before_create(&self.context(rx), object, warnings)
     }
 

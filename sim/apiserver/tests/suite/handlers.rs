@@ -4,7 +4,7 @@ use crate::common;
 
 use std::time::Duration;
 
-use common::{Lab, Reply, Slow, address, ask, create, put, response, watch};
+use common::{Lab, Reply, Slow, address, ask, create, object, put, response, watch};
 use wavetank_api::{
     Body, Content, List, Method, Query, Reason, Request, Response, Status, Stored, WatchEvent,
     WatchPart, kinds,
@@ -82,6 +82,35 @@ fn objects_are_created_read_replaced_and_deleted() {
     );
     assert_eq!(reason(lab.answer(4)), Reason::NotFound);
     assert_eq!(list(lab.answer(3)), (vec![], 4));
+}
+
+/// What is created without a name gets one; here each draw is the same.
+#[test]
+fn another_name_is_made_for_one_that_is_taken() {
+    let unnamed = |address: &str| {
+        let mut object = object(&kinds::ENDPOINTS, "", address);
+        object["metadata"]["generateName"] = "e-".into();
+        ask(Method::Post, "").with(object)
+    };
+    let name = |stored: Stored| stored.object.name().to_owned();
+    let mut lab = Lab::plain(V1_36, vec![unnamed("1.1.1.1")]);
+    let names: Vec<String> = (0..8).map(|_| name(one(lab.answer(0)))).collect();
+    assert_eq!(names[..3], ["e-bbbbb", "e-cbbbb", "e-dbbbb"]);
+    assert_eq!(names[7], "e-kbbbb");
+    // Each of the eight that it makes up is taken.
+    let refused = refusal(lab.answer(0));
+    assert_eq!(refused.reason, Reason::AlreadyExists);
+    assert!(
+        refused
+            .message
+            .ends_with("was not able to generate a unique name for the object"),
+        "{}",
+        refused.message
+    );
+    // Before 1.31 the first one decides.
+    let mut lab = Lab::plain(V1_20, vec![unnamed("1.1.1.1")]);
+    assert_eq!(name(one(lab.answer(0))), "e-bbbbb");
+    assert_eq!(reason(lab.answer(0)), Reason::AlreadyExists);
 }
 
 #[test]

@@ -36,6 +36,14 @@ const PLACEHOLDERS_ARE_REWRITTEN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
+const PLACEHOLDERS_OUTLIVE_THEIR_SERVICE: Defect = Defect::known(
+    "placeholders-outlive-their-service",
+    "PR #141593",
+    "the slice without endpoints of a Service that is gone is taken for that of the next one of its name",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER)
+.until(gates::PLACEHOLDERS_HAVE_THEIR_OWNER);
+
 const FIX_LOOK_AGAIN_FOR_ANY_SLICE: Defect = Defect::fix(
     "fix-look-again-for-any-slice",
     "FINDINGS.md, 36",
@@ -50,6 +58,7 @@ defects! {
         ForeignSliceChangesAreIgnored = FOREIGN_SLICE_CHANGES_ARE_IGNORED,
         TakesSlicesOfAnotherService = TAKES_SLICES_OF_ANOTHER_SERVICE,
         PlaceholdersAreRewritten = PLACEHOLDERS_ARE_REWRITTEN,
+        PlaceholdersOutliveTheirService = PLACEHOLDERS_OUTLIVE_THEIR_SERVICE,
         FixLookAgainForAnySlice = FIX_LOOK_AGAIN_FOR_ANY_SLICE,
     }
 }

@@ -137,7 +137,11 @@ impl Reconciler {
                 .defects
                 .has(EndpointSliceDefect::PlaceholdersAreRewritten);
             match &plan.delete[..] {
-                [only] if is_placeholder(only.object.json(), &placeholder) && !rewrites => {
+                [only]
+                    if is_placeholder(only.object.json(), &placeholder)
+                        && !rewrites
+                        && self.may_be_kept(only.object.json(), service) =>
+                {
                     plan.delete.clear();
                 }
                 _ => plan.create.push(placeholder),
@@ -145,6 +149,12 @@ impl Reconciler {
         }
         errors.extend(self.finalize(rx, wanted, plan).await.err());
         new_aggregate(errors)
+    }
+
+    /// May a placeholder stay as that of the Service?
+    fn may_be_kept(&self, placeholder: &Json, service: &Object) -> bool {
+        let whosever = EndpointSliceDefect::PlaceholdersOutliveTheirService;
+        owned_by(placeholder, service) || self.defects.has(whosever)
     }
 
     /// The endpoints that there should be, by their ports, and why some are left out.
