@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wavetank_component::Apart;
 use wavetank_engine::drive::plan::Odd;
-use wavetank_engine::drive::{Ending, Outcome, Tallies};
+use wavetank_engine::drive::{Ending, Missed, Outcome, Tallies};
 use wavetank_engine::trace::{FoundViolation, Record};
 use wavetank_engine::{Time, World};
 
@@ -20,6 +20,7 @@ struct Returned {
     violation: Option<FoundViolation>,
     events: u64,
     injected: Vec<u64>,
+    missed: Vec<Missed>,
     tested: Vec<u64>,
     violated: Vec<u64>,
     at: u64,
@@ -33,6 +34,7 @@ impl Returned {
         let Tallies {
             events,
             injected,
+            missed,
             tested,
             violated,
         } = outcome.tallies.clone();
@@ -40,6 +42,7 @@ impl Returned {
             violation: outcome.end().violation,
             events,
             injected,
+            missed,
             tested,
             violated,
             at: outcome.at.nanos(),
@@ -59,6 +62,7 @@ impl Returned {
             tallies: Tallies {
                 events: self.events,
                 injected: self.injected,
+                missed: self.missed,
                 tested: self.tested,
                 violated: self.violated,
             },
@@ -85,6 +89,7 @@ impl Returned {
             }),
             events: 0,
             injected: Vec::new(),
+            missed: Vec::new(),
             tested: none.clone(),
             violated: none,
             at: 0,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::replay::{Fit, Replay};
-use wavetank_engine::drive::{Limits, Outcome, Run};
+use wavetank_engine::drive::{Limits, Missed, Outcome, Run};
 use wavetank_engine::trace::{End, FoundViolation, Line, Record, TraceWhat};
 use wavetank_engine::{Action, Event, Fault, Time, World};
 use wavetank_models::{Bounds, Due, Found, Node, Recovery, Retraced, WorldModel, retrace};
@@ -58,6 +58,8 @@ pub struct Search {
     pub model: WorldModel,
     /// How long the calm of a recovery is, if that is checked.
     pub calm: Option<Duration>,
+    /// Faults that are planned for before it begins, and struck nothing.
+    pub in_vain: Vec<Missed>,
 }
 
 /// How a start is reached.
@@ -92,7 +94,8 @@ impl Search {
         }
         let (from, mut bounds) = (scope.from, scope.bounds);
         bounds.plan.retain(|(at, _)| *at > from);
-        let start = run.stop().world;
+        let before = run.stop();
+        let start = before.world;
         can_be_done(&start, &bounds)?;
         Ok(Search {
             options,
@@ -101,6 +104,7 @@ impl Search {
             starts: vec![(Node::fresh(start.clone(), &bounds), steps)],
             model: WorldModel { start, bounds },
             calm: scope.recovers_within,
+            in_vain: before.tallies.missed,
         })
     }
 
@@ -155,6 +159,7 @@ impl Search {
             starts,
             model: WorldModel { start, bounds },
             calm: None,
+            in_vain: Vec::new(),
         })
     }
 

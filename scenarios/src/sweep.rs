@@ -28,7 +28,7 @@ use crate::trace_file::{self, Trace};
 pub use candidates::{Candidate, Found};
 pub use part::{Asked, EXTENSION, Merged, Part, merge};
 pub use shard::{Shard, parse_shard};
-pub use totals::{Count, PropertyTotal, Totals};
+pub use totals::{Count, PlannedTotal, PropertyTotal, Totals};
 
 use fold::{Fold, SeedResult};
 
@@ -107,6 +107,11 @@ impl Swept {
     /// Guarantees that no seed put to the test.
     pub fn untested(&self) -> Vec<&str> {
         self.totals.untested().collect()
+    }
+
+    /// Faults of the plan that struck nothing in any seed.
+    pub fn in_vain(&self) -> Vec<&PlannedTotal> {
+        self.totals.in_vain().collect()
     }
 }
 

@@ -318,6 +318,10 @@ fn coverage(
     for (what, reached) in all {
         missed.extend(reached.missed.iter().map(|name| format!("{what}: {name}")));
     }
+    missed.extend(search.in_vain.iter().map(|own| {
+        let (fault, at, why) = (&own.fault, own.at, &own.why);
+        format!("planned at {at} s: {fault}, but {why}")
+    }));
     let places = case.places().into_iter();
     let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));
     let names = |places: Vec<&'static str>| places.into_iter().map(str::to_owned).collect();

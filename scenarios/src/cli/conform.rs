@@ -50,8 +50,9 @@ enum What {
     ///
     /// With `--live` a real kube-apiserver is started over an etcd of its own on this machine, and
     /// random requests are sent to both. A difference is made as small as it can be and written as a
-    /// transcript, which `conform apiserver FILE` replays. It needs a build with the feature
-    /// `real-apiserver`; docs/LIVE.md says how to get the programs.
+    /// transcript, which `conform apiserver FILE` replays; those that sim/conform/known-differences.txt
+    /// lists are expected. It needs a build with the feature `real-apiserver`; docs/LIVE.md says how to
+    /// get the programs.
     Apiserver(ApiserverArgs),
     /// What controllers write, against recordings of a real kube-controller-manager
     ///

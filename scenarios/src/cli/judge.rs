@@ -6,7 +6,7 @@ use wavetank_engine::Class;
 
 use crate::case::Case;
 use crate::head::build;
-use crate::sweep::{Asked, Ended, Swept};
+use crate::sweep::{Asked, Ended, PlannedTotal, Swept};
 
 use super::args::Format;
 use super::exit::{Exit, Problem};
@@ -100,6 +100,7 @@ pub(super) fn shortcomings(
     if !found {
         let untested = swept.untested();
         missing.extend(untested.iter().map(|name| untested_guarantee(case, name)));
+        missing.extend(swept.in_vain().into_iter().map(in_vain));
     }
     if found && swept.totals.seeds < asked.seeds.count {
         let ran = swept.totals.seeds;
@@ -134,6 +135,16 @@ fn untested_guarantee(case: &dyn Case, name: &str) -> String {
     match case.would_test(name) {
         Some(help) => format!("{what}: {help}"),
         None => what,
+    }
+}
+
+/// A fault that somebody has placed by hand, and that strikes nothing, tests nothing.
+fn in_vain(planned: &PlannedTotal) -> String {
+    let (at, fault) = (planned.at, &planned.fault);
+    let what = format!("the fault that is planned at {at} s, `{fault}`, struck nothing");
+    match planned.why.as_str() {
+        "" => what,
+        why => format!("{what}: {why}"),
     }
 }
 

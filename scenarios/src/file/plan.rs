@@ -83,8 +83,8 @@ impl Checker<'_> {
             let message =
                 format!("`{process}` has neither informers nor watch caches that can be held");
             let help = match others.is_empty() {
-                true => "no process of this cluster has some: custom resources cannot be held, nor what a server keeps for \
-                         itself"
+                true => "no process of this cluster has some: apiservers have watch caches with `watch-cache: true` in \
+                         `topology`; custom resources cannot be held, nor what a server keeps for itself"
                     .to_owned(),
                 false => format!("those that have some are: {}", suggest::list(&others)),
             };
@@ -117,12 +117,11 @@ impl Checker<'_> {
     pub(super) fn fault(&mut self, fault: &Value, path: Path, processes: Option<&[String]>) {
         let Some((kind, target)) = only_entry(fault) else {
             let message = "a planned fault is one kind with what it strikes";
-            return self.wrong(
-                path,
-                OnValue,
-                message,
-                "write for example `stop: {process: a1}`",
-            );
+            let help = match fault.as_str() {
+                Some("heal-all") => "write `heal-all: {}`",
+                _ => "write for example `stop: {process: a1}`",
+            };
+            return self.wrong(path, OnValue, message, help);
         };
         if !Fault::NAMES.contains(&kind) {
             let help = suggest::help(kind, &Fault::NAMES, "the kinds are");
@@ -135,7 +134,10 @@ impl Checker<'_> {
                 let error =
                     error.replace("expected struct variant", "where there must be a mapping");
                 let message = format!("this is no `{kind}`: {error}");
-                let help = "docs/TRACES.md lists the faults with what each needs";
+                let help = match kind {
+                    "heal-all" => "write `heal-all: {}`",
+                    _ => "docs/TRACES.md lists the faults with what each needs",
+                };
                 self.wrong(path, OnValue, message, help);
             }
             Ok(fault) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use wavetank_engine::drive::Tallies;
-use wavetank_engine::{Class, Time};
+use wavetank_engine::{Action, Class, Time};
 
 use super::candidates::{Candidates, Found};
 use super::{Ended, Sweep, Swept, Totals};
@@ -35,7 +35,15 @@ pub(super) struct Fold {
 impl Fold {
     pub fn new(sweep: &Sweep<'_>) -> Fold {
         let options = sweep.case.derive(sweep.seeds.first);
-        let budgets = sweep.case.fault_schedule(&options).budgets;
+        let schedule = sweep.case.fault_schedule(&options);
+        let budgeted = schedule.budgets.iter().filter(|b| b.max > 0);
+        // Of a scene all is chosen: its faults are no plan of somebody, and may stand in for others.
+        let is_scene = sweep.case.explicit().is_some();
+        let planned = schedule.directed.iter().filter(|_| !is_scene);
+        let planned = planned.filter_map(|(at, action)| match action {
+            Action::Fault(fault) if fault.kind().is_some() => Some((*at, fault.clone())),
+            _ => None,
+        });
         Fold {
             enough: match sweep.keep_going {
                 true => usize::MAX,
@@ -45,7 +53,7 @@ impl Fold {
             next: 0,
             early: BTreeMap::new(),
             closed: false,
-            totals: Totals::new(budgets.iter().filter(|b| b.max > 0).map(|b| b.kind)),
+            totals: Totals::new(budgeted.map(|b| b.kind), planned),
             candidates: Candidates::default(),
         }
     }

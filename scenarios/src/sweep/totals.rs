@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use wavetank_engine::{Class, FaultKind};
+use wavetank_engine::drive::Missed;
+use wavetank_engine::{Class, Fault, FaultKind, Time};
 
 use super::fold::SeedResult;
 
@@ -43,6 +44,22 @@ pub struct PropertyTotal {
     pub violated: Count,
 }
 
+/// What became of a fault that is planned for every seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTotal {
+    /// When it is to strike.
+    pub at: Time,
+    /// What.
+    pub fault: Fault,
+    /// In how many seeds it struck something.
+    pub struck: u64,
+    /// In how many it did not.
+    pub missed: u64,
+    /// What there was in place of its target, in the first of these.
+    pub why: String,
+}
+
 /// What a sweep counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,15 +72,29 @@ pub struct Totals {
     pub simulated: Duration,
     /// Faults that found their target; budgeted ones are here even if they never did.
     pub injected: BTreeMap<FaultKind, Count>,
+    /// The faults of the plan, in its order.
+    #[serde(default)]
+    pub planned: Vec<PlannedTotal>,
     /// Properties by name.
     pub properties: BTreeMap<Cow<'static, str>, PropertyTotal>,
 }
 
 impl Totals {
-    /// Nothing yet; these kinds of faults are in the budget.
-    pub(super) fn new(budgeted: impl Iterator<Item = FaultKind>) -> Totals {
+    /// Nothing yet; these kinds of faults are in the budget, and these faults in the plan.
+    pub(super) fn new(
+        budgeted: impl Iterator<Item = FaultKind>,
+        planned: impl Iterator<Item = (Time, Fault)>,
+    ) -> Totals {
+        let planned = planned.map(|(at, fault)| PlannedTotal {
+            at,
+            fault,
+            struck: 0,
+            missed: 0,
+            why: String::new(),
+        });
         Totals {
             injected: budgeted.map(|kind| (kind, Count::default())).collect(),
+            planned: planned.collect(),
             ..Totals::default()
         }
     }
@@ -76,6 +107,20 @@ impl Totals {
         for (kind, times) in FaultKind::ALL.into_iter().zip(&tallies.injected) {
             if *times > 0 || self.injected.contains_key(&kind) {
                 self.injected.entry(kind).or_default().add(*times);
+            }
+        }
+        // One whose time has not come struck nothing, and missed nothing.
+        let due = self.planned.iter_mut().filter(|own| own.at < result.at);
+        for planned in due {
+            let is_it =
+                |missed: &&Missed| (missed.at, &missed.fault) == (planned.at, &planned.fault);
+            match tallies.missed.iter().find(is_it) {
+                Some(missed) if planned.missed == 0 => {
+                    planned.missed = 1;
+                    planned.why.clone_from(&missed.why);
+                }
+                Some(_) => planned.missed += 1,
+                None => planned.struck += 1,
             }
         }
         let counts = tallies.tested.iter().zip(&tallies.violated);
@@ -95,6 +140,17 @@ impl Totals {
         for (kind, count) in &other.injected {
             self.injected.entry(*kind).or_default().merge(*count);
         }
+        if self.planned.is_empty() {
+            self.planned.clone_from(&other.planned);
+        } else {
+            for (own, other) in self.planned.iter_mut().zip(&other.planned) {
+                if own.missed == 0 {
+                    own.why.clone_from(&other.why);
+                }
+                own.struck += other.struck;
+                own.missed += other.missed;
+            }
+        }
         for (name, own) in &other.properties {
             let total = self.property(name.clone(), own.class);
             total.tested.merge(own.tested);
@@ -108,6 +164,12 @@ impl Totals {
             tested: Count::default(),
             violated: Count::default(),
         })
+    }
+
+    /// Faults of the plan that struck nothing in any seed.
+    pub(super) fn in_vain(&self) -> impl Iterator<Item = &PlannedTotal> + '_ {
+        let all = self.planned.iter();
+        all.filter(|planned| planned.struck == 0 && planned.missed > 0)
     }
 
     pub(super) fn untested(&self) -> impl Iterator<Item = &str> + '_ {

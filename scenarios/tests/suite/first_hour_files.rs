@@ -278,6 +278,46 @@ fn own(dir: &Path, more: &str, args: &[&str]) -> Done {
 }
 
 #[test]
+fn a_planned_fault_that_strikes_nothing_is_told() {
+    let dir = scratch("in-vain");
+    let plan = "\
+properties: [no-lease-write-after-removal]
+plan:
+  - {at: 14s, fault: {half-open: {client: a1, server: etcd, transport: etcd/configmaps}}}
+  - {at: 15s, fault: {reset: {client: etcd, server: a1, transport: etcd}}}
+  - {at: 16s, fault: {crash: {process: a2}}}
+  - {at: 17s, fault: {crash: {process: a2}}}
+  - {at: 18s, fault: {heal-all: {}}}
+  - {at: 19s, fault: {stop: {process: a1}}}
+";
+    let seeds = ["run", "own.yaml", "--fixed", "--seeds", "0..2"];
+    let texts = [
+        "verdict: incomplete",
+        "planned at 14 s, `the connection of a1 to etcd for configmaps is half open`, struck nothing: a1 has no connection \
+         `etcd/configmaps` to etcd at that time, but `etcd`",
+        "planned at 15 s, `the connection of etcd to a1 is reset`, struck nothing: etcd is the server there, and a1 its client",
+        "planned at 17 s, `a2 crashes`, struck nothing: a2 is down",
+    ];
+    let done = own(&dir, plan, &seeds).expect(4, &texts);
+    assert!(!done.stdout.contains("planned at 16 s"), "{}", done.stdout);
+    assert!(!done.stdout.contains("planned at 18 s"), "{}", done.stdout);
+    // What is planned for before a search begins is looked at, too.
+    let search = plan.to_owned() + "search: {from: 19.5s, faults: [{crash: {process: a1}}]}\n";
+    let searched = ["check", "own.yaml", "--fixed"];
+    let done = own(&dir, &search, &searched);
+    let text = "unreached   planned at 17 s: a2 crashes, but a2 is down";
+    assert!(done.stdout.contains(text), "{}", done.stdout);
+    // Each strikes something.
+    let right = "\
+properties: [no-lease-write-after-removal]
+plan:
+  - {at: 14s, fault: {reset: {client: a1, server: etcd, transport: etcd}}}
+  - {at: 19s, fault: {stop: {process: a1}}}
+";
+    own(&dir, right, &seeds).expect(0, &["verdict: clean"]);
+}
+
+#[test]
 fn a_guarantee_that_is_never_tested_says_what_would() {
     let dir = scratch("untested");
     let seeds = ["run", "own.yaml", "--fixed", "--seeds", "0..2"];

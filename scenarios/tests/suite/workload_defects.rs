@@ -17,6 +17,7 @@ pins! {
     deadline_is_not_awaited: "deadline-is-not-awaited",
     fix_complete_is_not_stuck: "fix-complete-is-not-stuck",
     fix_scale_recreated_sets: "fix-scale-recreated-sets",
+    fix_keep_what_is_scaled: "fix-keep-what-is-scaled",
 }
 
 const MADE_ANEW: &str = "

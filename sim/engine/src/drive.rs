@@ -23,7 +23,7 @@ mod turned;
 pub use bench::{Bench, Stepped};
 pub use places::places;
 pub use run::{
-    Applying, Choices, Ending, Limits, MOST, Outcome, Run, Tallies, Turn, deadlocked, livelocked,
-    overgrown, stuck,
+    Applying, Choices, Ending, Limits, MOST, Missed, Outcome, Run, Tallies, Turn, deadlocked,
+    livelocked, overgrown, stuck,
 };
 pub use turned::Turned;

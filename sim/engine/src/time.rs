@@ -5,11 +5,16 @@ use std::hash::{Hash, Hasher};
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::digest::is_exact;
 use crate::mutant;
 
 /// An instant of virtual time, in nanoseconds since the world began.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Time(u64);
 
 impl Time {

@@ -3,7 +3,7 @@
 //! Here are its parts, how it is built, its one step ([`World::apply`]), and what makes two worlds
 //! equal. What can be seen of it is in `world/look.rs`, how routines run in `world/run.rs`,
 //! how they talk in `world/talk.rs`, connections in `world/wire.rs`, the flow of their streams in
-//! `world/flow.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`, steps that need not
+//! `world/flow.rs`, faults in `world/strike.rs`, what to say of those that strike nothing in `world/missed.rs`, identity in `world/identity.rs`, steps that need not
 //! be run again in `world/known.rs`. What all of these work on is `world/state.rs`, to which a step comes
 //! through `world/view.rs`. No randomness, clock or I/O is here.
 
@@ -11,6 +11,7 @@ mod flow;
 mod identity;
 mod known;
 mod look;
+mod missed;
 mod run;
 mod state;
 mod strike;

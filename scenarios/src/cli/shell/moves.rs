@@ -166,13 +166,15 @@ impl Session<'_> {
                 known.join(", ")
             ));
         }
-        let done = self.travel.act(&Action::Fault(fault.clone())).cloned();
+        let why = self.travel.world().why_missed(&fault);
+        let done = self.travel.act(&Action::Fault(fault)).cloned();
         let stepped = done.map_err(|stuck| self.stuck(stuck))?;
         let missed = match stepped.told.iter().any(|(who, _)| who == "fault") {
-            true => "",
-            false => "it finds no target: nothing happens\n",
+            true => String::new(),
+            false if why.is_empty() => "it finds no target: nothing happens\n".to_owned(),
+            false => format!("it finds no target: {why}\n"),
         };
-        Ok(shown(&stepped) + missed)
+        Ok(shown(&stepped) + &missed)
     }
 
     pub(super) fn tell(&mut self, words: &Words<'_>) -> Result<String, String> {

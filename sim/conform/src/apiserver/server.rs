@@ -52,6 +52,10 @@ impl Program {
     /// There is none, or it is something else, or of a release that is not simulated.
     pub fn at(path: impl Into<PathBuf>) -> Result<Program, String> {
         let path = path.into();
+        if path.is_dir() {
+            let path = path.display();
+            return Err(format!("{path} is a folder, and no kube-apiserver"));
+        }
         let output = Command::new(&path).arg("--version").output();
         let output = output.map_err(|error| {
             format!("there is no kube-apiserver at {}: {error}", path.display())

@@ -35,6 +35,8 @@ fn what_is_no_kube_apiserver_is_refused() {
         missing.contains("there is no kube-apiserver at /nowhere"),
         "{missing}"
     );
+    let folder = Program::at("/").expect_err("it is a folder");
+    assert!(folder.contains("/ is a folder"), "{folder}");
     let other = Program::at("/bin/echo").expect_err("it is something else");
     assert!(other.contains("does not tell its version"), "{other}");
 }

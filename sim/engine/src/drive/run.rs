@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fault::{Action, Fault, FaultKind};
 use crate::name::{EventName, Kind};
 use crate::net::Sent;
@@ -125,6 +127,17 @@ pub enum Ending {
     Violated(FoundViolation),
 }
 
+/// A fault that struck nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missed {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub fault: Fault,
+    /// What there was in place of its target, in words.
+    pub why: String,
+}
+
 /// What a run counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
@@ -132,6 +145,8 @@ pub struct Tallies {
     pub events: u64,
     /// Faults that found their target, by [`FaultKind`] in the order of [`FaultKind::ALL`].
     pub injected: Vec<u64>,
+    /// Faults that did not; ends of faults are not counted.
+    pub missed: Vec<Missed>,
     /// How often each property was put to the test and held.
     pub tested: Vec<u64>,
     /// How often each observation or guarantee was violated.
@@ -187,6 +202,7 @@ impl<C: Choices> Run<C> {
             tallies: Tallies {
                 events: 0,
                 injected: vec![0; FaultKind::ALL.len()],
+                missed: Vec::new(),
                 tested: vec![0; properties],
                 violated: vec![0; properties],
             },
@@ -326,10 +342,8 @@ impl<C: Choices> Run<C> {
                 let result = self.apply(at, Event::Act(&action));
                 let delays = result.as_ref().map_or(&[][..], |r| &r.delays);
                 let injected = result.as_ref().is_ok_and(|r| r.injected);
-                if let Action::Fault(fault) = &action
-                    && injected
-                {
-                    self.count(fault);
+                if let (Action::Fault(fault), Ok(_)) = (&action, &result) {
+                    self.count(fault, injected);
                 }
                 self.record.action(self.world.now().max(at), action, delays);
                 let report = result.inspect_err(|_| self.tallies.events += 1)?;
@@ -339,9 +353,15 @@ impl<C: Choices> Run<C> {
         }
     }
 
-    fn count(&mut self, fault: &Fault) {
-        if let Some(kind) = fault.kind() {
-            self.tallies.injected[kind as usize] += 1;
+    fn count(&mut self, fault: &Fault, injected: bool) {
+        match fault.kind() {
+            Some(kind) if injected => self.tallies.injected[kind as usize] += 1,
+            Some(_) => self.tallies.missed.push(Missed {
+                at: self.world.now(),
+                fault: fault.clone(),
+                why: self.world.why_missed(fault),
+            }),
+            None => {}
         }
     }
 

@@ -181,6 +181,97 @@ fn a_machine_that_is_off_does_not_even_refuse() {
 }
 
 #[test]
+fn what_a_fault_misses_is_told() {
+    let mut lab = Lab::new();
+    let reset = |client: &str, server: &str, transport: &str| Fault::Reset {
+        client: client.into(),
+        server: server.into(),
+        transport: transport.into(),
+    };
+    let deschedule = |routine: &str| Fault::Deschedule {
+        process: "client".into(),
+        routine: routine.into(),
+    };
+    let tells = |lab: &Lab, fault: &Fault, expected: &str| {
+        assert_eq!(lab.world().why_missed(fault), expected);
+    };
+    let (right, other) = (
+        reset("client", "a-server", "link"),
+        reset("client", "a-server", "other"),
+    );
+    tells(
+        &lab,
+        &right,
+        "client has no connection to a-server at that time",
+    );
+    tells(
+        &lab,
+        &deschedule("ask#0"),
+        "client has no routine `ask#0`, nor any other",
+    );
+    lab.ask(60);
+    lab.run(1.0);
+    lab.strike(Fault::Pause {
+        process: "a-server".into(),
+    });
+    lab.ask(60);
+    lab.run(1.0);
+    tells(
+        &lab,
+        &other,
+        "client has no connection `other` to a-server at that time, but `link`",
+    );
+    tells(
+        &lab,
+        &reset("a-server", "client", "link"),
+        "a-server is the server there, and client its client: swap the two",
+    );
+    tells(
+        &lab,
+        &deschedule("sleep#0"),
+        "client has no routine `sleep#0`, but `ask#0`",
+    );
+    lab.strike(deschedule("ask#0"));
+    tells(
+        &lab,
+        &deschedule("ask#0"),
+        "the routine ask#0 of client is held already",
+    );
+    let (client, server) = ("client".to_owned(), "a-server".to_owned());
+    tells(
+        &lab,
+        &Fault::LoseAnswer {
+            client: client.clone(),
+            server: server.clone(),
+        },
+        "no answer of a-server to client is under way",
+    );
+    tells(
+        &lab,
+        &Fault::Delay {
+            from: client,
+            to: server.clone(),
+            nanos: 1,
+        },
+        "nothing is under way from client to a-server",
+    );
+    tells(
+        &lab,
+        &Fault::Pause {
+            process: server.clone(),
+        },
+        "a-server is paused",
+    );
+    lab.crash("a-server");
+    tells(&lab, &Fault::Crash { process: server }, "a-server is down");
+    tells(
+        &lab,
+        &right,
+        "client has no connection to a-server at that time",
+    );
+}
+
+#[test]
 fn a_crash_resets_and_power_loss_leaves_half_open_connections() {
     for (power, expected_after) in [(false, 1.0), (true, 7.0)] {
         let mut lab = Lab::new();

@@ -50,6 +50,13 @@ const FIX_SCALE_RECREATED_SETS: Defect = Defect::fix(
 )
 .fits_only(gates::DEPLOYMENT_CONTROLLER);
 
+const FIX_KEEP_WHAT_IS_SCALED: Defect = Defect::fix(
+    "fix-keep-what-is-scaled",
+    "FINDINGS.md, 105",
+    "a Deployment that is paused does not delete the set that it has just scaled up",
+)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
 defects! {
     /// A mistake in the Deployment controller, or the fix of one.
     pub enum DeploymentDefect in "Deployment controllers" {
@@ -59,5 +66,6 @@ defects! {
         SameSizeKeepsAnnotations = SAME_SIZE_KEEPS_ANNOTATIONS,
         FixCompleteIsNotStuck = FIX_COMPLETE_IS_NOT_STUCK,
         FixScaleRecreatedSets = FIX_SCALE_RECREATED_SETS,
+        FixKeepWhatIsScaled = FIX_KEEP_WHAT_IS_SCALED,
     }
 }

@@ -30,11 +30,25 @@ impl DeploymentController {
     ) -> Result<(), SyncError> {
         let sets = self.get_all_replica_sets_and_sync_revision(rx, deployment, sets, false);
         let sets = sets.await?;
-        self.scale(rx, deployment, &sets).await?;
+        let scaled = self.scale(rx, deployment, &sets).await?;
         if paused {
-            self.cleanup_deployment(rx, deployment, &sets.old).await?;
+            let old = self.as_scaled(&sets.old, &scaled);
+            self.cleanup_deployment(rx, deployment, &old).await?;
         }
         self.sync_deployment_status(rx, deployment, &sets).await
+    }
+
+    /// The old sets as they are after some were scaled. Upstream goes by what they were before (`fix-keep-what-is-scaled`).
+    fn as_scaled(&self, old: &[Json], scaled: &[Json]) -> Vec<Json> {
+        let now = |set: &Json| scaled.iter().find(|now| name(now) == name(set)).cloned();
+        let after: Vec<Json> = old
+            .iter()
+            .map(|set| now(set).unwrap_or_else(|| set.clone()))
+            .collect();
+        match after == old || !self.defects.has(DeploymentDefect::FixKeepWhatIsScaled) {
+            true => old.to_vec(),
+            false => after,
+        }
     }
 
     /// `syncStatusOnly`
@@ -69,36 +83,37 @@ impl DeploymentController {
             ))
     }
 
-    /// `scale`
-    async fn scale(&self, rx: Rx, deployment: &Json, sets: &Sets) -> Result<(), SyncError> {
+    /// `scale`: the sets that it looked at, as they are then.
+    async fn scale(&self, rx: Rx, deployment: &Json, sets: &Sets) -> Result<Vec<Json>, SyncError> {
+        let mut scaled = Vec::new();
         let desired = spec_replicas(deployment);
         if let Some(only) = find_active_or_latest(sets.new.as_ref(), &sets.old) {
             let is_forced = !self.defects.has(DeploymentDefect::SameSizeKeepsAnnotations);
-            self.scale_replica_set(rx, &only, desired, deployment, is_forced)
-                .await?;
-            return Ok(());
+            let set = self.scale_replica_set(rx, &only, desired, deployment, is_forced);
+            scaled.push(set.await?.1);
+            return Ok(scaled);
         }
         if is_saturated(deployment, sets.new.as_ref()) {
             for old in filter_active(&sets.old) {
-                self.scale_replica_set(rx, &old, 0, deployment, false)
-                    .await?;
+                let set = self.scale_replica_set(rx, &old, 0, deployment, false);
+                scaled.push(set.await?.1);
             }
-            return Ok(());
+            return Ok(scaled);
         }
         if is_rolling_update(deployment) {
             for (set, size) in proportional_sizes(deployment, sets) {
-                self.scale_replica_set(rx, &set, size, deployment, true)
-                    .await?;
+                let set = self.scale_replica_set(rx, &set, size, deployment, true);
+                scaled.push(set.await?.1);
             }
         } else if self.defects.has(DeploymentDefect::FixScaleRecreatedSets) {
             // Upstream does nothing, and so the size has changed for ever. Once the sets know it, the rollout goes on.
             for set in filter_active(&sets.all()) {
                 let size = spec_replicas(&set);
-                self.scale_replica_set(rx, &set, size, deployment, true)
-                    .await?;
+                let set = self.scale_replica_set(rx, &set, size, deployment, true);
+                scaled.push(set.await?.1);
             }
         }
-        Ok(())
+        Ok(scaled)
     }
 
     /// `scaleReplicaSet`: was it, and what it is then.
