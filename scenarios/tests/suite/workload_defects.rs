@@ -1,6 +1,7 @@
 //! The defects of controllers of sets of pods that a seed of `workload-storm`, `rollout-storm` or `controller-staleness` shows;
 //! `stale-replicas` is found by `replication-stale`, `deletions-count-twice` by `replicaset-stale`, `fix-count-no-deleted` by
-//! `replicaset-deletes`, `same-size-keeps-annotations` by `deployment-resized`. `fix-wake-when-expired` is found by
+//! `replicaset-deletes`, `same-size-keeps-annotations` by `deployment-resized`,
+//! `fix-failed-scale-downs-are-tried-again` by `deployment-scale-down`. `fix-wake-when-expired` is found by
 //! `replicaset-unseen`, and shows in fewer seeds than a test can try: here a set is made anew at the moment that matters.
 
 use crate::support::pins::pins;

@@ -57,6 +57,13 @@ const FIX_KEEP_WHAT_IS_SCALED: Defect = Defect::fix(
 )
 .fits_only(gates::DEPLOYMENT_CONTROLLER);
 
+const FIX_FAILED_SCALE_DOWNS_ARE_TRIED_AGAIN: Defect = Defect::fix(
+    "fix-failed-scale-downs-are-tried-again",
+    "FINDINGS.md, 106; `reconcileOldReplicaSets` returns no error",
+    "a rollout in which an old set could not be scaled down is tried again",
+)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
 defects! {
     /// A mistake in the Deployment controller, or the fix of one.
     pub enum DeploymentDefect in "Deployment controllers" {
@@ -67,5 +74,6 @@ defects! {
         FixCompleteIsNotStuck = FIX_COMPLETE_IS_NOT_STUCK,
         FixScaleRecreatedSets = FIX_SCALE_RECREATED_SETS,
         FixKeepWhatIsScaled = FIX_KEEP_WHAT_IS_SCALED,
+        FixFailedScaleDownsAreTriedAgain = FIX_FAILED_SCALE_DOWNS_ARE_TRIED_AGAIN,
     }
 }

@@ -6,6 +6,7 @@ use wavetank_api::kinds::REPLICA_SETS;
 use wavetank_engine::{Rx, mutant};
 
 use super::controller::DeploymentController;
+use super::defects::DeploymentDefect;
 use super::sets::Sets;
 use super::util::{
     age, deployment_complete, filter_active, max_unavailable, new_rs_new_replicas, of_status,
@@ -26,7 +27,9 @@ impl DeploymentController {
         let scaled = self
             .reconcile_new_replica_set(rx, deployment, &sets)
             .await?
-            || self.reconcile_old_replica_sets(rx, deployment, &sets).await;
+            || self
+                .reconcile_old_replica_sets(rx, deployment, &sets)
+                .await?;
         if !scaled {
             self.clean_up_complete(rx, deployment, &sets).await?;
         }
@@ -72,11 +75,16 @@ impl DeploymentController {
         Ok(scaled.await?.0)
     }
 
-    /// `reconcileOldReplicaSets`: were any scaled down? What went wrong is not told, as upstream.
-    async fn reconcile_old_replica_sets(&self, rx: Rx, deployment: &Json, sets: &Sets) -> bool {
+    /// `reconcileOldReplicaSets`: were any scaled down?
+    async fn reconcile_old_replica_sets(
+        &self,
+        rx: Rx,
+        deployment: &Json,
+        sets: &Sets,
+    ) -> Result<bool, SyncError> {
         let mut old = filter_active(&sets.old);
         let Some(new) = sets.new.as_ref().filter(|_| replica_count(&old) > 0) else {
-            return false;
+            return Ok(false);
         };
         let least = spec_replicas(deployment) - max_unavailable(deployment);
         let lacking = spec_replicas(new) - of_status(new, "availableReplicas");
@@ -90,12 +98,13 @@ impl DeploymentController {
         };
         let most = replica_count(&sets.all()) - least - counted;
         if most <= 0 {
-            return false;
+            return Ok(false);
         }
         old.sort_by_key(age);
         let cleaned = self.cleanup_unhealthy_replicas(rx, deployment, &mut old, most);
-        let Ok(cleaned) = cleaned.await else {
-            return false;
+        let cleaned = match cleaned.await {
+            Ok(cleaned) => cleaned,
+            Err(error) => return self.not_scaled_down(error),
         };
         let all: Vec<Json> = old.iter().chain([new]).cloned().collect();
         let available = status_count(&all, "availableReplicas");
@@ -106,8 +115,17 @@ impl DeploymentController {
             );
         let down = self.scale_down_old(rx, deployment, &old, available - least + i64::from(more));
         match down.await {
-            Ok(down) => cleaned + down > 0,
-            Err(_) => false,
+            Ok(down) => Ok(cleaned + down > 0),
+            Err(error) => self.not_scaled_down(error),
+        }
+    }
+
+    /// Upstream keeps it to itself that a set could not be scaled down, and the sync ends well.
+    fn not_scaled_down(&self, error: SyncError) -> Result<bool, SyncError> {
+        let fix = DeploymentDefect::FixFailedScaleDownsAreTriedAgain;
+        match self.defects.has(fix) {
+            true => Err(error),
+            false => Ok(false),
         }
     }
 

@@ -19,6 +19,8 @@ const IMAGES: u64 = 4;
 /// In seconds: short, so that rollouts that stand still are told of in time.
 const DEADLINE: i64 = 60;
 const HISTORY: i64 = 2;
+/// What upstream takes for none (`HasProgressDeadline`).
+const NO_DEADLINE: i64 = i32::MAX as i64;
 
 /// What is done to a Deployment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,6 +66,7 @@ pub(super) struct Asked {
     replicas: Option<i64>,
     image: Option<String>,
     strategy: Option<String>,
+    deadline: Option<i64>,
 }
 
 /// Uses Deployments.
@@ -74,7 +77,7 @@ impl Use for UsesDeployments {
     const ROUTINE: Name = Name::new("use-deployment");
     type Order = Asked;
 
-    /// `use {what?, deployment?, replicas?, image?, strategy?}`
+    /// `use {what?, deployment?, replicas?, image?, strategy?, deadline?}`: the deadline in seconds, 0 for none.
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -82,6 +85,7 @@ impl Use for UsesDeployments {
             replicas: args["replicas"].as_i64(),
             image: text(args, "image"),
             strategy: text(args, "strategy"),
+            deadline: args["deadline"].as_i64(),
         })
     }
 
@@ -148,6 +152,10 @@ async fn create(client: &Client, name: &str, asked: &Asked) {
         None if client.rx.choose(3).await == 1 => "Recreate".to_owned(),
         None => "RollingUpdate".to_owned(),
     };
+    let deadline = match asked.deadline {
+        Some(0) => NO_DEADLINE,
+        asked => asked.unwrap_or(DEADLINE),
+    };
     let (selector, template) = selected_template(name, &image);
     let deployment = json!({
         "apiVersion": DEPLOYMENTS.api_version(),
@@ -156,7 +164,7 @@ async fn create(client: &Client, name: &str, asked: &Asked) {
         "spec": {
             "replicas": replicas,
             "strategy": {"type": strategy},
-            "progressDeadlineSeconds": DEADLINE,
+            "progressDeadlineSeconds": deadline,
             "revisionHistoryLimit": HISTORY,
             "selector": selector,
             "template": template,
