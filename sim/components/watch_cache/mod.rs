@@ -258,6 +258,10 @@ fn describe_note(note: &CacheNote) -> Description {
     let (text, of) = match note {
         CacheNote::Filled(of, revision) => (format!("is filled at {revision}"), of),
         CacheNote::Broke(of, why) => (format!("loses its watch of etcd: {why}"), of),
+        CacheNote::WatchesAgain(of, after) => (
+            format!("watches etcd again, behind {after}: its connection broke"),
+            of,
+        ),
         CacheNote::TornDown(of) => ("is torn down".to_owned(), of),
         CacheNote::Held(of) => ("is held back".to_owned(), of),
         CacheNote::LetGo(of) => ("goes on".to_owned(), of),

@@ -10,6 +10,8 @@ pub enum CacheNote {
     Filled(&'static Resource, Revision),
     /// Its watch of etcd is over: it is not ready until it is filled anew.
     Broke(&'static Resource, String),
+    /// The connection of its watch of etcd broke, and it watches again, from behind this revision on.
+    WatchesAgain(&'static Resource, Revision),
     /// Another one has taken its place, and it is no more.
     TornDown(&'static Resource),
     /// It is held where it is.

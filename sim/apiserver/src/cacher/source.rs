@@ -12,6 +12,7 @@ use wavetank_etcd::{
 use wavetank_version::Defect;
 
 use super::Cacher;
+use super::note::CacheNote;
 use super::state::Change;
 use crate::CacheDefect;
 use crate::cacher::gates;
@@ -105,7 +106,7 @@ impl Source {
                 WatchPart::Failed(error) => {
                     let again = error.code() == Code::Unavailable && *error != EtcdError::NoLeader;
                     match again {
-                        true => self.reopen(rx, cacher, REOPEN).await,
+                        true => self.watch_again(rx, cacher).await,
                         false => Got::Failed(Status::new_internal_error(error)),
                     }
                 }
@@ -118,9 +119,16 @@ impl Source {
                 got
             }
             Ok(None) | Err(NetError::Reset | NetError::Cancelled) => {
-                self.reopen(rx, cacher, REOPEN).await
+                self.watch_again(rx, cacher).await
             }
         }
+    }
+
+    /// It was broken. (That nobody listens for a while is told of once.)
+    async fn watch_again(&mut self, rx: Rx, cacher: Cacher) -> Got {
+        let got = self.reopen(rx, cacher, REOPEN).await;
+        rx.note(CacheNote::WatchesAgain(cacher.resource, self.last()));
+        got
     }
 
     async fn reopen(&mut self, rx: Rx, cacher: Cacher, pause: Duration) -> Got {

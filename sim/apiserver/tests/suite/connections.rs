@@ -4,7 +4,7 @@
 use serde_json::json;
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS};
 use wavetank_api::{Method, Query, Reason, Request, Resource};
-use wavetank_apiserver::cacher;
+use wavetank_apiserver::cacher::{self, CacheNote};
 use wavetank_engine::Fault;
 use wavetank_engine::drive::Stepped;
 use wavetank_etcd::Connections;
@@ -99,7 +99,14 @@ fn one_cache_stands_still_while_the_others_go_on() {
             |lab: &Lab, server, of| cacher::shown(&lab.bench.world, lab.bench.id(server), of);
         assert!(shown(&lab, "api", &ENDPOINTS) < shown(&lab, "other", &ENDPOINTS));
         // Pings notice it after 40 s, and the watch goes on where it was.
+        let again = |lab: &Lab| {
+            let notes = lab.bench.noted::<CacheNote>().into_iter();
+            let mut notes = notes.map(|(_, note)| note);
+            notes.any(|note| matches!(note, CacheNote::WatchesAgain(of, _) if of == &ENDPOINTS))
+        };
+        assert!(!again(&lab), "{release}: nobody knows yet");
         lab.run(30.0);
+        assert!(again(&lab), "{release}");
         assert_eq!(lab.answer(2).code, 200, "{release}");
     }
 }
