@@ -92,12 +92,9 @@ impl World {
 
     /// The names of the living connections of a client to a server.
     fn transports(&self, client: ProcId, server: ProcId) -> BTreeSet<String> {
-        let conns = self.view.state().conns.iter();
-        let own = conns.filter(|(_, c)| {
-            let is_alive = c.open && c.client_end && c.server_end && !c.dead;
-            (c.client.process, c.server) == (client, server) && is_alive
-        });
-        own.map(|(_, c)| c.transport.name.to_string()).collect()
+        let own = self.living(client, server);
+        own.map(|(_, ends)| ends.transport.name.to_string())
+            .collect()
     }
 }
 

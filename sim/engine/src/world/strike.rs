@@ -245,15 +245,26 @@ impl World {
     /// The living connection of `client` to `server` with this transport.
     fn between(&self, client: &str, server: &str, transport: &str) -> Option<ConnId> {
         let (client, server) = (self.id(client), self.id(server));
-        let is_alive = |c: &Ends| {
-            (c.client.process, c.server) == (client, server)
-                && c.transport.name.as_str() == transport
-                && c.open
-                && c.client_end
-                && c.server_end
-                && !c.dead
-        };
-        self.view.state().conns_where(is_alive).next()
+        let mut all = self.living(client, server);
+        let (id, _) = all.find(|(_, ends)| ends.transport.name.as_str() == transport)?;
+        Some(id)
+    }
+
+    /// The living connections of one to another, in the order in which they were opened.
+    pub(super) fn living(
+        &self,
+        client: ProcId,
+        server: ProcId,
+    ) -> impl Iterator<Item = (ConnId, &Ends)> {
+        let all = self.view.state().conns.iter();
+        let all = all.map(|(id, conn)| (*id, &**conn.ends));
+        all.filter(move |(_, ends)| {
+            (ends.client.process, ends.server) == (client, server)
+                && ends.open
+                && ends.client_end
+                && ends.server_end
+                && !ends.dead
+        })
     }
 
     fn lose_answer(&mut self, client: &str, server: &str) -> bool {
