@@ -179,3 +179,35 @@ impl Totals {
             .map(|(name, _)| &**name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(struck: u64, missed: u64, why: &str) -> Totals {
+        let process = "a1".to_owned();
+        let planned = PlannedTotal {
+            at: Time::ZERO,
+            fault: Fault::Crash { process },
+            struck,
+            missed,
+            why: why.to_owned(),
+        };
+        Totals {
+            planned: vec![planned],
+            ..Totals::default()
+        }
+    }
+
+    #[test]
+    fn what_strikes_in_one_shard_is_not_planned_in_vain() {
+        let mut all = Totals::default();
+        all.merge(&planned(0, 0, ""));
+        assert_eq!(all.in_vain().count(), 0, "its time never came");
+        all.merge(&planned(0, 2, "a1 is down"));
+        assert_eq!(all.in_vain().count(), 1);
+        all.merge(&planned(1, 1, "a1 is off"));
+        assert_eq!(all.in_vain().count(), 0);
+        assert_eq!(all.planned, planned(1, 3, "a1 is down").planned);
+    }
+}

@@ -112,6 +112,19 @@ impl Lab {
         lab
     }
 
+    /// A call was answered, and another one waits for a server that is paused.
+    fn waiting() -> Lab {
+        let mut lab = Lab::new();
+        lab.ask(60);
+        lab.run(1.0);
+        lab.strike(Fault::Pause {
+            process: "a-server".into(),
+        });
+        lab.ask(60);
+        lab.run(1.0);
+        lab
+    }
+
     fn ask(&mut self, limit_secs: u64) {
         self.command("client", "ask", limit_secs.into());
     }
@@ -182,7 +195,7 @@ fn a_machine_that_is_off_does_not_even_refuse() {
 
 #[test]
 fn what_a_fault_misses_is_told() {
-    let mut lab = Lab::new();
+    let lab = Lab::new();
     let reset = |client: &str, server: &str, transport: &str| Fault::Reset {
         client: client.into(),
         server: server.into(),
@@ -209,13 +222,7 @@ fn what_a_fault_misses_is_told() {
         &deschedule("ask#0"),
         "client has no routine `ask#0`, nor any other",
     );
-    lab.ask(60);
-    lab.run(1.0);
-    lab.strike(Fault::Pause {
-        process: "a-server".into(),
-    });
-    lab.ask(60);
-    lab.run(1.0);
+    let mut lab = Lab::waiting();
     tells(
         &lab,
         &other,
@@ -274,14 +281,7 @@ fn what_a_fault_misses_is_told() {
 #[test]
 fn a_crash_resets_and_power_loss_leaves_half_open_connections() {
     for (power, expected_after) in [(false, 1.0), (true, 7.0)] {
-        let mut lab = Lab::new();
-        lab.ask(60);
-        lab.run(1.0);
-        lab.strike(Fault::Pause {
-            process: "a-server".into(),
-        });
-        lab.ask(60);
-        lab.run(1.0);
+        let mut lab = Lab::waiting();
         let process = "a-server".to_owned();
         lab.strike(match power {
             true => Fault::PowerLoss { process },
