@@ -53,6 +53,8 @@ fn where_cargo_looks_for_no_test_there_is_none() {
                 .iter()
                 .any(|lib| command.contains(&format!("path = \"../{member}/{lib}\"")));
             assert_eq!(found, is_built, "{member}");
+            // Lints of benches would look at the tests in it once more.
+            assert!(flags.contains(&"bench = false"), "{member}");
         }
     }
     assert!(
