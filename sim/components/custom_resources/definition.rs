@@ -43,6 +43,8 @@ pub(super) struct Variant {
     extra: bool,
     /// The largest size.
     most: u64,
+    /// Is the size that of the subresource `scale`?
+    scaled: bool,
 }
 
 const fn variant(served: [bool; 2], stores: usize, extra: bool, most: u64) -> Variant {
@@ -51,17 +53,31 @@ const fn variant(served: [bool; 2], stores: usize, extra: bool, most: u64) -> Va
         stores,
         extra,
         most,
+        scaled: false,
     }
 }
 
+/// One whose objects have a Scale, and of whose versions the first is served or not.
+const fn scaled(first: bool) -> Variant {
+    Variant {
+        scaled: true,
+        ..variant([first, true], 0, true, 100)
+    }
+}
+
+/// So many of them are drawn.
+pub(super) const DRAWN: usize = 6;
+
 /// All of them; the first is that of a new definition, as a rule.
-pub(super) const VARIANTS: [Variant; 6] = [
+pub(super) const VARIANTS: [Variant; DRAWN + 2] = [
     variant([true, true], 0, true, 100),
     variant([true, true], 1, true, 100),
     variant([true, true], 1, false, 100),
     variant([true, false], 0, false, 10),
     variant([false, true], 1, true, 100),
     variant([true, true], 0, false, 10),
+    scaled(true),
+    scaled(false),
 ];
 
 impl Variant {
@@ -90,13 +106,19 @@ impl Variant {
         let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
         let column = json!({"name": "Size", "type": "integer", "jsonPath": ".spec.size"});
         let version = |at: usize| {
-            json!({
+            let mut version = json!({
                 "name": THINGS[at].version,
                 "served": self.served[at],
                 "storage": self.stores == at,
                 "schema": schema,
                 "additionalPrinterColumns": [column],
-            })
+            });
+            if self.scaled {
+                let paths =
+                    json!({"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"});
+                version["subresources"] = json!({"scale": paths});
+            }
+            version
         };
         let mut spec = json!({
             "group": GROUP,

@@ -17,7 +17,7 @@ use wavetank_engine::{
 };
 use wavetank_version::Set;
 
-use super::definition::{DEFINITION, EXTRA, THINGS, VARIANTS};
+use super::definition::{DEFINITION, DRAWN, EXTRA, THINGS, VARIANTS};
 
 const DEFINE: Name = Name::new("define");
 const WRITE: Name = Name::new("write-custom-object");
@@ -48,6 +48,7 @@ struct Asked {
     object: Option<String>,
     version: Option<usize>,
     server: Option<usize>,
+    size: Option<u64>,
 }
 
 /// A user asks for its value of an object to be applied.
@@ -175,7 +176,7 @@ impl User {
         let variant = match asked.variant {
             Some(variant) => variant % VARIANTS.len(),
             None if what == "delete" => 0,
-            None => rx.choose(VARIANTS.len() as u64).await as usize,
+            None => rx.choose(DRAWN as u64).await as usize,
         };
         let own = CUSTOM_RESOURCE_DEFINITIONS.path("", DEFINITION);
         let request = match what.as_str() {
@@ -238,7 +239,10 @@ impl User {
             None => ["create", "update", "update", "patch", "delete"][rx.choose(5).await as usize]
                 .to_owned(),
         };
-        let size = rx.choose(40).await;
+        let size = match asked.size {
+            Some(size) => size,
+            None => rx.choose(40).await,
+        };
         let own = path(resource, &name);
         let request = match what.as_str() {
             "create" => {
@@ -349,7 +353,7 @@ impl Process for User {
     }
 
     /// `define {what?, variant?, server?}`: create, change or delete the definition. `write {what?, object?, version?,
-    /// server?}`: create, update, patch or delete an object. `establish {server?, version?}`: makes the definition at any
+    /// server?, size?}`: create, update, patch or delete an object. `establish {server?, version?}`: makes the definition at any
     /// server, waits there until it is established, and looks at this one. `apply {object?, version?, server?}`. `look {version?,
     /// server?}`. What is not said is drawn.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {

@@ -69,6 +69,17 @@ pub type Work<'a> = Pin<Box<dyn Future<Output = Turn> + Send + 'a>>;
 /// What a constructor asks of apiservers: could it be made?
 pub type Constructed<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
+/// What a controller has to do with the mapper of kinds that all of a process share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mapper {
+    /// It does not ask it.
+    Unused,
+    /// It asks it.
+    Asked,
+    /// It asks it, and makes it anew again and again.
+    Reset,
+}
+
 /// A controller in a process.
 pub trait Controller: fmt::Debug + Send + Sync + 'static {
     /// Its name: that of its descriptor.
@@ -87,6 +98,11 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
     /// Its other goroutines (those of `Run`), if they are of several kinds: each is a controller that has workers, too.
     fn beside(&self) -> Vec<Arc<dyn Controller>> {
         Vec::new()
+    }
+
+    /// Does it ask the mapper of kinds?
+    fn mapper(&self) -> Mapper {
+        Mapper::Unused
     }
 
     /// What its constructor asks of apiservers, if it does, before informers and workers begin. Where it cannot be made its process

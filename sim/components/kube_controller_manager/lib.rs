@@ -17,6 +17,7 @@ mod options;
 mod owners;
 mod pods_were_seen;
 mod quiet;
+mod resets_mapper;
 
 use std::time::Duration;
 

@@ -22,7 +22,9 @@ use wavetank_engine::{
 use wavetank_version::{Selection, Set};
 
 use super::NAME;
-use super::controller::{Controller, ControllerContext, ControllerDescriptor};
+use super::controller::{Controller, ControllerContext, ControllerDescriptor, Mapper};
+use super::resets_mapper::ResetsMapper;
+use wavetank_components::custom_resources;
 use wavetank_components::elected::{Elected, LEAD, worker_ended, workers_begin};
 
 /// The name of its lock (`--leader-elect-resource-name`), and of its informers.
@@ -97,7 +99,12 @@ impl ControllerManager {
             let beside = own.beside();
             std::iter::once(own).chain(beside)
         });
-        let running: Vec<_> = running.collect();
+        let mut running: Vec<_> = running.collect();
+        let uses = |how| running.iter().any(|own| own.mapper() == how);
+        // Without custom resources it would be made the same again.
+        if uses(Mapper::Asked) && !uses(Mapper::Reset) && custom_resources::are_served(setup) {
+            running.push(Arc::new(ResetsMapper));
+        }
         let lock = Lock { name: LOCK, kind };
         ControllerManager {
             elected: Elected::new(name, rest, defects, lock, release_on_cancel),

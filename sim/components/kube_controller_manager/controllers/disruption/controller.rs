@@ -19,7 +19,7 @@ use wavetank_version::Set;
 use super::defects::DisruptionDefect;
 use super::events::Events;
 use super::finders::Finders;
-use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller::{Controller, ControllerContext, Mapper, Work};
 use crate::controller_utils::SyncError;
 use wavetank_components::elected::process_next_work_item;
 
@@ -135,6 +135,10 @@ impl Controller for Worker {
             Role::Sync => vec![QUEUE, RECHECK_QUEUE, STALE_QUEUE],
             Role::Recheck | Role::Stale => Vec::new(),
         }
+    }
+
+    fn mapper(&self) -> Mapper {
+        Mapper::Asked
     }
 
     fn beside(&self) -> Vec<Arc<dyn Controller>> {

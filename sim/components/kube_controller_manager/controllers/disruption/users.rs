@@ -11,7 +11,7 @@ use wavetank_component::Spec;
 use wavetank_engine::Name;
 
 use crate::controller_utils::is_pod_ready;
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Client, NAMESPACE, Use, containers, named, text};
 
 /// So few that they are made again, and that some select the same pods.
 const BUDGETS: u64 = 3;
@@ -27,15 +27,17 @@ enum What {
     Evict,
     Drain,
     Announce,
+    CreatePod,
 }
 
-const ALL: [(&str, What); 6] = [
+const ALL: [(&str, What); 7] = [
     ("create", What::Create),
     ("change", What::Change),
     ("delete", What::Delete),
     ("evict", What::Evict),
     ("drain", What::Drain),
     ("announce", What::Announce),
+    ("create-pod", What::CreatePod),
 ];
 
 /// How often each is drawn: budgets stay long enough to be spent.
@@ -120,6 +122,7 @@ pub(super) struct Asked {
     pod: Option<String>,
     node: Option<String>,
     only: Option<Only>,
+    owner: Option<String>,
 }
 
 /// Uses budgets over the pods with these labels.
@@ -145,7 +148,7 @@ impl Use for UsesBudgets {
     const ROUTINE: Name = Name::new("use-budget");
     type Order = Asked;
 
-    /// `use {what?, budget?, app?, bound?, pod?, node?, only?}`
+    /// `use {what?, budget?, app?, bound?, pod?, node?, only?, owner?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -155,6 +158,14 @@ impl Use for UsesBudgets {
             pod: text(args, "pod"),
             node: text(args, "node"),
             only: named(args, "only", &CONDITIONS)?,
+            owner: match text(args, "owner") {
+                Some(owner) if owner.split('/').count() != 4 => {
+                    return Err(format!(
+                        "`owner` is a group, a version, a resource and a name, such as `storm.example/v1/things/a`, not `{owner}`"
+                    ));
+                }
+                owner => owner,
+            },
         })
     }
 
@@ -167,6 +178,7 @@ impl Use for UsesBudgets {
             What::Evict => evict_one(&client, &asked).await,
             What::Drain => drain(&client, &asked).await,
             What::Announce => announce(&client, &asked).await,
+            What::CreatePod => create_pod(&client, &asked).await,
             _ => self.act(&client, what, &asked).await,
         }
     }
@@ -288,6 +300,34 @@ async fn announce(client: &Client, asked: &Asked) {
     let path = PODS.path(NAMESPACE, pod.object.name());
     let put = Request::new(Method::Put, format!("{path}/status"));
     client.ask(put.with(new)).await;
+}
+
+/// Makes a pod that a custom object controls, as its operator would. It is never drawn.
+async fn create_pod(client: &Client, asked: &Asked) {
+    let app = asked.app.as_deref().unwrap_or("none");
+    let mut metadata = json!({"generateName": format!("{app}-"), "labels": {"app": app}});
+    if let Some((resource, name)) = asked.owner.as_deref().and_then(|own| own.rsplit_once('/')) {
+        let (version, plural) = resource.rsplit_once('/').unwrap_or_default();
+        let path = format!("/apis/{version}/namespaces/{NAMESPACE}/{plural}/{name}");
+        let Ok(owner) = client.object(&path).await else {
+            return;
+        };
+        metadata["ownerReferences"] = json!([{
+            "apiVersion": version,
+            "kind": owner.object.json()["kind"],
+            "name": name,
+            "uid": owner.object.uid(),
+            "controller": true,
+        }]);
+    }
+    let pod = json!({
+        "apiVersion": PODS.api_version(),
+        "kind": PODS.kind,
+        "metadata": metadata,
+        "spec": {"containers": containers("image:1")},
+    });
+    let post = Request::new(Method::Post, PODS.path(NAMESPACE, ""));
+    client.ask(post.with(pod)).await;
 }
 
 /// The pods of a node at the same time, as `kubectl drain` does. Those that may not go stay.

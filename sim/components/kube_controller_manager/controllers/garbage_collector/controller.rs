@@ -21,7 +21,7 @@ use super::graph::{Graph, Node, NodeId};
 use super::graph_builder::{Enqueued, Event, GraphBuilder};
 use super::notes::{Forgets, Processed};
 use super::uid_cache::ReferenceCache;
-use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller::{Controller, ControllerContext, Mapper, Work};
 use crate::controller_utils::discovery::reset_again_and_again;
 use wavetank_components::elected::{DRAIN, process_next_work_item};
 
@@ -211,6 +211,10 @@ impl Controller for GarbageCollector {
 
     fn queues(&self) -> Vec<WorkQueue> {
         vec![GRAPH_CHANGES, ATTEMPT_TO_DELETE, ATTEMPT_TO_ORPHAN]
+    }
+
+    fn mapper(&self) -> Mapper {
+        Mapper::Reset
     }
 
     fn workers(&self) -> u32 {

@@ -14,7 +14,7 @@ use wavetank_version::Set;
 
 use super::defects::HorizontalPodAutoscalerDefect as Bug;
 use super::selectors;
-use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller::{Controller, ControllerContext, Mapper, Work};
 use wavetank_components::elected::process_next_work_item_with;
 
 /// Its name in `--controllers`.
@@ -97,6 +97,10 @@ impl Controller for HorizontalController {
 
     fn queues(&self) -> Vec<WorkQueue> {
         vec![QUEUE]
+    }
+
+    fn mapper(&self) -> Mapper {
+        Mapper::Asked
     }
 
     fn workers(&self) -> u32 {

@@ -1,6 +1,5 @@
 //! What is true once all has been well for a while.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wavetank_api::json::{self, Json};
@@ -13,7 +12,6 @@ use wavetank_engine::{Check, Note, Property, Stable, Time, World};
 use wavetank_etcd::Change;
 
 use super::super::controller::CONTROLLER;
-use super::super::finders::verify_group_kind;
 use super::super::notes::{TakesBackDisruption, WritesBudget};
 use super::super::stale::non_terminating_pod_has_stale_disruption_condition;
 use super::super::status::{
@@ -22,7 +20,8 @@ use super::super::status::{
 };
 use super::super::sync::{asks_for_scale, expected};
 use super::CHANGES_SETTLE_WITHIN;
-use crate::controller_utils::{get_controller_of, is_pod_ready, pod_key};
+use super::scales::{expected_scale, is_custom};
+use crate::controller_utils::{is_pod_ready, pod_key};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
 use wavetank_components::changes::{all_changes, is_of};
@@ -57,7 +56,7 @@ impl BudgetsSayWhatIs {
 /// Does it change what a budget has to say? The status that the controller writes does not.
 fn matters(change: &Change<Object>) -> bool {
     let [before, now] = [&change.before, &change.now].map(|kv| kv.as_ref().map(|kv| &kv.value));
-    if is_of(change, &PODS) {
+    if is_of(change, &PODS) || is_custom(change) {
         return true;
     }
     let is_budget = is_of(change, &POD_DISRUPTION_BUDGETS);
@@ -71,52 +70,6 @@ fn matters(change: &Change<Object>) -> bool {
     };
     let (was, is) = (noted(before), noted(now));
     before.map(spec) != now.map(spec) || is.keys().any(|name| !was.contains_key(name))
-}
-
-/// The object that a reference names, if it is that one.
-fn referred<'a>(
-    world: &'a World,
-    of: &Resource,
-    namespace: &str,
-    reference: &Json,
-) -> Option<&'a Object> {
-    let name = json::text(reference, &["name"]);
-    let stored = ClusterView(world).get(&of.key(namespace, name))?;
-    (reference["uid"] == *stored.value.uid()).then_some(&stored.value)
-}
-
-/// Whose pod this is, and to how many that is scaled.
-fn controller_and_scale(world: &World, pod: &Object, reference: &Json) -> Option<(String, i64)> {
-    let apps: &[&str] = &["apps"];
-    let kinds = [
-        (&REPLICATION_CONTROLLERS, &[""][..]),
-        (&REPLICA_SETS, apps),
-        (&STATEFUL_SETS, apps),
-    ];
-    let mut kinds = kinds.into_iter();
-    let (of, _) = kinds.find(|(of, groups)| verify_group_kind(reference, of, groups))?;
-    let mut own = referred(world, of, pod.namespace(), reference)?;
-    if *of.kind == *REPLICA_SETS.kind
-        && let Some(reference) = get_controller_of(own.json())
-        && verify_group_kind(reference, &DEPLOYMENTS, apps)
-        && let Some(deployment) = referred(world, &DEPLOYMENTS, pod.namespace(), reference)
-    {
-        own = deployment;
-    }
-    let scale = json::number(own.json(), &["spec", "replicas"]).unwrap_or(0);
-    Some((own.uid().to_owned(), scale))
-}
-
-/// How many pods there should be; nothing if that cannot be known.
-fn expected_scale(world: &World, pods: &[&Object]) -> Option<i64> {
-    let mut scales = BTreeMap::new();
-    for pod in pods {
-        if let Some(reference) = get_controller_of(pod.json()) {
-            let (uid, scale) = controller_and_scale(world, pod, reference)?;
-            scales.insert(uid, scale);
-        }
-    }
-    Some(scales.values().sum())
 }
 
 /// Does a budget say that its sync has failed?

@@ -8,6 +8,7 @@
 mod counts;
 mod end;
 mod evictions;
+mod scales;
 mod taken;
 
 use std::time::Duration;
