@@ -208,7 +208,7 @@ fn conform_apiserver_refuses_a_flag_that_is_not_simulated() {
     let done = Done::from(done.expect("it starts"));
     done.expect(
         2,
-        &["odd: line 1: `--watch-cache-sizes=pods#1`: this flag is not simulated"],
+        &["odd.jsonl:1: `--watch-cache-sizes=pods#1`: this flag is not simulated"],
     );
 }
 

@@ -110,6 +110,23 @@ pub fn topic(name: &str) -> Result<Recording, String> {
     found.ok_or_else(|| format!("there is no topic `{name}`; there are {}", names.join(", ")))
 }
 
+/// What the first line says of the servers.
+const HEAD: &[&str] = &["kube-apiserver", "kube-controller-manager", "etcd", "flags"];
+/// What another line is about: one of these.
+const KINDS: &[&str] = &["do", "wait", "end"];
+/// What else it says.
+const FIELDS: &[&str] = &[
+    "step",
+    "agree",
+    "code",
+    "error",
+    "events",
+    "note",
+    "other",
+    "requestDiffers",
+    "writes",
+];
+
 /// Plays a recording, and compares what controllers write: the nearest of the runs with all streams of draws.
 ///
 /// # Errors
@@ -156,8 +173,9 @@ fn play(
     stream: u64,
     goes_on: &dyn Fn(&Conformed) -> bool,
 ) -> Result<Conformed, String> {
-    let wrong = |what: String| format!("{}: {what}", recording.name);
-    let cluster = cluster(&recording.lines).map_err(|what| wrong(format!("line 1: {what}")))?;
+    let head = Recording::is_known(&recording.lines[0]["cluster"], HEAD, &[]);
+    let cluster = head.and_then(|()| cluster(&recording.lines));
+    let cluster = cluster.map_err(|what| recording.wrong(0, &what))?;
     let mut lab = Lab::new(&cluster);
     lab.draw_from(stream);
     lab.start(manager::NAME);
@@ -181,8 +199,9 @@ fn play(
         steps: (0, 0),
     };
     for (at, line) in recording.lines.iter().enumerate().skip(1) {
-        let played = replay.play(line, &mut conformed);
-        played.map_err(|what| wrong(format!("line {}: {what}", at + 1)))?;
+        let played = Recording::is_known(line, KINDS, FIELDS)
+            .and_then(|()| replay.play(line, &mut conformed));
+        played.map_err(|what| recording.wrong(at, &what))?;
         if !goes_on(&conformed) {
             break;
         }

@@ -14,11 +14,35 @@ static BUNDLED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 pub struct Recording {
     /// Its name, without the ending.
     pub name: String,
+    /// The file that it was read from: what is wrong with a line begins with it.
+    pub file: String,
     /// Its lines; the first describes the servers, the last holds the table of revisions.
     pub lines: Vec<Json>,
 }
 
 impl Recording {
+    /// What is wrong with the line of this index, as people look it up.
+    pub(crate) fn wrong(&self, at: usize, what: &str) -> String {
+        format!("{}:{}: {what}", self.file, at + 1)
+    }
+
+    /// Is the line known altogether? What nobody knows nobody compares.
+    ///
+    /// # Errors
+    /// What is not known of it.
+    pub(crate) fn is_known(line: &Json, kinds: &[&str], others: &[&str]) -> Result<(), String> {
+        let fields = line.as_object().ok_or("a line is an object")?;
+        let known = |field: &&String| kinds.iter().chain(others).any(|own| own == field);
+        if let Some(field) = fields.keys().find(|field| !known(field)) {
+            let all = [kinds, others].concat().join("`, `");
+            return Err(format!("nobody knows `{field}`; there are `{all}`"));
+        }
+        match kinds.iter().any(|kind| fields.contains_key(*kind)) {
+            true => Ok(()),
+            false => Err(format!("a line has one of `{}`", kinds.join("`, `"))),
+        }
+    }
+
     /// Servers that renew their leases write all the time: such a recording tells neither writes nor
     /// revisions.
     pub fn is_without_revisions(&self) -> bool {
@@ -123,6 +147,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Recording, String> {
     }
     Ok(Recording {
         name: name_of(path).unwrap_or_default().to_owned(),
+        file: path.display().to_string(),
         lines,
     })
 }

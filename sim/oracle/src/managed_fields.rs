@@ -83,9 +83,9 @@ mod tests {
     use super::*;
 
     fn recording(body: Json) -> Recording {
-        let name = String::new();
+        let (name, file) = (String::new(), String::new());
         let lines = vec![json!({"cluster": {}}), json!({"response": {"body": body}})];
-        Recording { name, lines }
+        Recording { name, file, lines }
     }
 
     #[test]

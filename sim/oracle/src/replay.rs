@@ -91,18 +91,49 @@ pub(crate) fn asked_for(lines: &[Json]) -> Vec<&'static Resource> {
     all
 }
 
+/// What the first line says of the servers.
+const HEAD: &[&str] = &["apiserver", "etcd", "servers", "flags"];
+/// What another line is about: one of these.
+const KINDS: &[&str] = &[
+    "request",
+    "watch",
+    "watchOpen",
+    "etcd",
+    "settle",
+    "restart",
+    "ipaddresses",
+    "nodeports",
+    "bitmap",
+    "repairRound",
+    "masterleases",
+    "fact",
+    "note",
+    "end",
+];
+/// What else it says.
+const FIELDS: &[&str] = &[
+    "step",
+    "response",
+    "writes",
+    "unordered",
+    "events",
+    "kvs",
+    "messages",
+    "rv",
+];
+
 /// Replays a recording.
 ///
 /// # Errors
 /// The recording is of servers that cannot be simulated, or a line asks what no server is asked.
 pub fn replay(recording: &Recording) -> Result<Replayed, String> {
-    let wrong = |what: String| format!("{}: {what}", recording.name);
     let head = &recording.lines[0]["cluster"];
-    let cluster = head::cluster(head, asked_for(&recording.lines));
-    let cluster = cluster.map_err(|what| wrong(format!("line 1: {what}")))?;
+    let cluster = Recording::is_known(head, HEAD, &[])
+        .and_then(|()| head::cluster(head, asked_for(&recording.lines)));
+    let cluster = cluster.map_err(|what| recording.wrong(0, &what))?;
     let servers = cluster.servers;
     for (at, line) in recording.lines.iter().enumerate().skip(1) {
-        can_be_replayed(line, servers).map_err(|what| wrong(format!("line {}: {what}", at + 1)))?;
+        can_be_replayed(line, servers).map_err(|what| recording.wrong(at, &what))?;
     }
     let mut lab = Lab::new(&cluster);
     lab.writes();
@@ -139,11 +170,16 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         }
         replay.lab.run(PAUSE);
     }
+    if replayed.steps == 0 {
+        let why = "there is nothing in it to compare: no request, watch or state";
+        return Err(format!("{}: {why}", recording.file));
+    }
     Ok(replayed)
 }
 
 /// Is all that a line asks for possible among so many servers?
 fn can_be_replayed(line: &Json, servers: usize) -> Result<(), String> {
+    Recording::is_known(line, KINDS, FIELDS)?;
     if let Some(request) = line.get("request") {
         lab::request(request)?;
     }

@@ -82,6 +82,7 @@ pub(crate) fn record(
     let left = clean::wait_for_repair(server)?;
     let recording = Recording {
         name: "live".to_owned(),
+        file: "live".to_owned(),
         lines,
     };
     Ok((recording, left))

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use wavetank_oracle::corpus::{self, Recording};
 use wavetank_oracle::{Known, Replayed, Score, replay};
 
@@ -54,7 +54,7 @@ fn what_cannot_be_done_to_the_servers_is_refused_with_its_line() {
             .is_some()
     };
     let wrong = with_a_line_changed(odd_method);
-    assert!(wrong.contains(": line "), "{wrong}");
+    assert!(wrong.contains(".jsonl.gz:"), "{wrong}");
     assert!(
         wrong.ends_with("BREW is no method of HTTP that a kube-apiserver knows"),
         "{wrong}"
@@ -72,10 +72,45 @@ fn what_cannot_be_done_to_the_servers_is_refused_with_its_line() {
             true
         });
         assert!(
-            wrong.contains(": line 2: ") && wrong.contains(why),
+            wrong.contains(".jsonl.gz:2: ") && wrong.contains(why),
             "{wrong}"
         );
     }
+}
+
+/// What is not known is not compared: a recording that says it is refused.
+#[test]
+fn what_nobody_knows_is_refused() {
+    let wrong = with_a_line_changed(|line| {
+        let Some(answer) = line.get("response").cloned() else {
+            return false;
+        };
+        line["respons"] = answer;
+        true
+    });
+    assert!(
+        wrong.contains("nobody knows `respons`; there are `request`"),
+        "{wrong}"
+    );
+    let wrong = with_a_line_changed(|line| {
+        *line = json!({"step": 1});
+        true
+    });
+    assert!(
+        wrong.contains(".jsonl.gz:2: a line has one of `request`, `watch`"),
+        "{wrong}"
+    );
+    let mut recording = recordings().remove(0);
+    recording.lines[0]["cluster"]["flagss"] = json!({});
+    let wrong = replay(&recording).expect_err("it would ask for nothing");
+    assert!(
+        wrong.contains(".jsonl.gz:1: nobody knows `flagss`"),
+        "{wrong}"
+    );
+    let mut recording = recordings().remove(0);
+    recording.lines.truncate(1);
+    let wrong = replay(&recording).expect_err("it would be equal");
+    assert!(wrong.ends_with("no request, watch or state"), "{wrong}");
 }
 
 /// Changes what was allocated or said; `false` in a line about something else.
