@@ -1,5 +1,6 @@
 //! The defects of the DaemonSet controller that a seed of `daemon-storm` shows. `gone-daemons-are-awaited` is found by
-//! `daemonset-stale`, the lack of `fix-daemons-count-by-uid` by `daemonset-successor`.
+//! `daemonset-stale`, the lack of `fix-daemons-count-by-uid` by `daemonset-successor`, that of
+//! `fix-tainted-daemons-are-counted` by `daemonset-tainted`.
 
 use crate::support::pins::pins;
 

@@ -304,7 +304,16 @@ impl DaemonSetsController {
             let scheduled = is_on_node(&set.object);
             let is_misscheduled = scheduled && !verdict.should_continue_running;
             let counts_any = of_status(set.object.json(), "numberMisscheduled") > 0;
-            if (verdict.should_run && !scheduled) || is_misscheduled || (scheduled && counts_any) {
+            // Upstream does not look at one that becomes misscheduled and may go on.
+            let becomes = || {
+                scheduled
+                    && !verdict.should_run
+                    && self
+                        .defects
+                        .has(DaemonSetDefect::FixTaintedDaemonsAreCounted)
+            };
+            let lacks = verdict.should_run && !scheduled;
+            if lacks || is_misscheduled || (scheduled && counts_any) || becomes() {
                 QUEUE.add(rx, pod_key(&set.object));
             }
         }

@@ -65,6 +65,13 @@ const FIX_DAEMONS_COUNT_BY_UID: Defect = Defect::fix(
 )
 .fits_only(gates::DAEMON_SET_CONTROLLER);
 
+const FIX_TAINTED_DAEMONS_ARE_COUNTED: Defect = Defect::fix(
+    "fix-tainted-daemons-are-counted",
+    "FINDINGS.md, 107; `syncNodeUpdate` queues a DaemonSet whose pod may go on, but not start, only if one is misscheduled already (PR #132477)",
+    "a DaemonSet is looked at when a node with a pod of it is no longer one that it is for",
+)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the DaemonSet controller, or the fix of one.
     pub enum DaemonSetDefect in "DaemonSet controllers" {
@@ -76,5 +83,6 @@ defects! {
         FixWakeDaemonsWhenExpired = FIX_WAKE_DAEMONS_WHEN_EXPIRED,
         FixCompareTemplatesByHash = FIX_COMPARE_TEMPLATES_BY_HASH,
         FixDaemonsCountByUid = FIX_DAEMONS_COUNT_BY_UID,
+        FixTaintedDaemonsAreCounted = FIX_TAINTED_DAEMONS_ARE_COUNTED,
     }
 }
