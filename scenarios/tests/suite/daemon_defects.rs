@@ -11,4 +11,5 @@ pins! {
     daemon_status_is_rewritten: "daemon-status-is-rewritten",
     fix_wake_daemons_when_expired: "fix-wake-daemons-when-expired",
     fix_compare_templates_by_hash: "fix-compare-templates-by-hash",
+    fix_surges_look_again: "fix-surges-look-again",
 }

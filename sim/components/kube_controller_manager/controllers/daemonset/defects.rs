@@ -72,6 +72,13 @@ const FIX_TAINTED_DAEMONS_ARE_COUNTED: Defect = Defect::fix(
 )
 .fits_only(gates::DAEMON_SET_CONTROLLER);
 
+const FIX_SURGES_LOOK_AGAIN: Defect = Defect::fix(
+    "fix-surges-look-again",
+    "FINDINGS.md, 108; `updateDaemonSetStatus` looks again for pods that are ready and not available, and counts the old one of two (k/k#41641)",
+    "a DaemonSet whose new pods are ready and not yet available beside the old ones is looked at again in time",
+)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the DaemonSet controller, or the fix of one.
     pub enum DaemonSetDefect in "DaemonSet controllers" {
@@ -84,5 +91,6 @@ defects! {
         FixCompareTemplatesByHash = FIX_COMPARE_TEMPLATES_BY_HASH,
         FixDaemonsCountByUid = FIX_DAEMONS_COUNT_BY_UID,
         FixTaintedDaemonsAreCounted = FIX_TAINTED_DAEMONS_ARE_COUNTED,
+        FixSurgesLookAgain = FIX_SURGES_LOOK_AGAIN,
     }
 }

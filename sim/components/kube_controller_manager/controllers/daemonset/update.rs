@@ -1,14 +1,17 @@
 //! How a new template is rolled out (`rollingUpdate` of `pkg/controller/daemon/update.go`).
 
+use std::time::Duration;
+
 use wavetank_api::json::Json;
 use wavetank_api::{Stamp, Stored};
 use wavetank_engine::Rx;
 
-use super::controller::{DaemonSetsController, NodesToDaemonPods, Synced};
+use super::controller::{DaemonSetsController, NodesToDaemonPods, QUEUE, Synced};
+use super::defects::DaemonSetDefect;
 use super::manage::Changes;
 use super::nodes::node_should_run_daemon_pod;
 use super::util::{of_spec, surge_count, unavailable_count};
-use crate::controller_utils::{SyncError, is_pod_available};
+use crate::controller_utils::{SyncError, is_pod_available, is_pod_ready};
 
 /// How many pods there may be more, and fewer, and on how many nodes they are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -169,6 +172,7 @@ impl DaemonSetsController {
         let mut sunset = Vec::new();
         let (mut allowed, mut candidates) = (Vec::new(), Vec::new());
         let (mut surging, mut available_pods) = (0, 0);
+        let mut awaits = false;
         for (name, pods) in pods {
             let Some(OnNode { new, old }) = find_updated_pods_on_node(synced, pods) else {
                 surging += 1;
@@ -180,7 +184,10 @@ impl DaemonSetsController {
                 continue;
             };
             match new {
-                Some(new) if !available.has(new) => surging += 1,
+                Some(new) if !available.has(new) => {
+                    surging += 1;
+                    awaits |= is_pod_ready(new.object.json()).is_some();
+                }
                 Some(_) => going.push(old.clone()),
                 None => {
                     let Some(node) = self.nodes.get(rx, name) else {
@@ -197,6 +204,11 @@ impl DaemonSetsController {
                     }
                 }
             }
+        }
+        // Upstream looks again where the status says that a pod is ready and not available. Of two pods of a node it counts the old one.
+        if awaits && self.defects.has(DaemonSetDefect::FixSurgesLookAgain) {
+            let after = Duration::from_secs(available.min_ready.unsigned_abs() + 1);
+            QUEUE.add_after(rx, synced.key.clone(), after);
         }
         // A node that the set leaves keeps its pod until there is one more elsewhere.
         let deletable = available_pods.saturating_sub(counts.desired);

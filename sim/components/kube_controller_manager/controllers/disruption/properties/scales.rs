@@ -14,7 +14,7 @@ use super::super::finders::verify_group_kind;
 use crate::controller_utils::get_controller_of;
 use wavetank_components::view::ClusterView;
 
-/// Is it of a custom object, or of a definition? Only their groups have a place of their own in etcd.
+/// Is it of a custom object, or of a definition? The keys of what budgets and their controllers are made of name no group.
 pub(super) fn is_custom(change: &Change<Object>) -> bool {
     let mut parts = change.key.split('/').skip(2);
     parts.next().is_some_and(|group| group.contains('.'))
