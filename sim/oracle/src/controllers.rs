@@ -35,6 +35,7 @@ use wavetank_kube_controller_manager::SERVICE_ACCOUNTS;
 use crate::corpus::{self, Recording};
 use crate::head;
 use crate::lab::{Cluster, Lab};
+use crate::lines::OF_CONTROLLERS;
 use crate::manager;
 use crate::replay::{Difference, Replayed, asked_for};
 use compare::{Agree, compare};
@@ -110,23 +111,6 @@ pub fn topic(name: &str) -> Result<Recording, String> {
     found.ok_or_else(|| format!("there is no topic `{name}`; there are {}", names.join(", ")))
 }
 
-/// What the first line says of the servers.
-const HEAD: &[&str] = &["kube-apiserver", "kube-controller-manager", "etcd", "flags"];
-/// What another line is about: one of these.
-const KINDS: &[&str] = &["do", "wait", "end"];
-/// What else it says.
-const FIELDS: &[&str] = &[
-    "step",
-    "agree",
-    "code",
-    "error",
-    "events",
-    "note",
-    "other",
-    "requestDiffers",
-    "writes",
-];
-
 /// Plays a recording, and compares what controllers write: the nearest of the runs with all streams of draws.
 ///
 /// # Errors
@@ -173,7 +157,7 @@ fn play(
     stream: u64,
     goes_on: &dyn Fn(&Conformed) -> bool,
 ) -> Result<Conformed, String> {
-    let head = Recording::is_known(&recording.lines[0]["cluster"], HEAD, &[]);
+    let head = OF_CONTROLLERS.knows_head(&recording.lines[0]["cluster"]);
     let cluster = head.and_then(|()| cluster(&recording.lines));
     let cluster = cluster.map_err(|what| recording.wrong(0, &what))?;
     let mut lab = Lab::new(&cluster);
@@ -199,7 +183,8 @@ fn play(
         steps: (0, 0),
     };
     for (at, line) in recording.lines.iter().enumerate().skip(1) {
-        let played = Recording::is_known(line, KINDS, FIELDS)
+        let played = OF_CONTROLLERS
+            .knows(line)
             .and_then(|()| replay.play(line, &mut conformed));
         played.map_err(|what| recording.wrong(at, &what))?;
         if !goes_on(&conformed) {

@@ -26,23 +26,6 @@ impl Recording {
         format!("{}:{}: {what}", self.file, at + 1)
     }
 
-    /// Is the line known altogether? What nobody knows nobody compares.
-    ///
-    /// # Errors
-    /// What is not known of it.
-    pub(crate) fn is_known(line: &Json, kinds: &[&str], others: &[&str]) -> Result<(), String> {
-        let fields = line.as_object().ok_or("a line is an object")?;
-        let known = |field: &&String| kinds.iter().chain(others).any(|own| own == field);
-        if let Some(field) = fields.keys().find(|field| !known(field)) {
-            let all = [kinds, others].concat().join("`, `");
-            return Err(format!("nobody knows `{field}`; there are `{all}`"));
-        }
-        match kinds.iter().any(|kind| fields.contains_key(*kind)) {
-            true => Ok(()),
-            false => Err(format!("a line has one of `{}`", kinds.join("`, `"))),
-        }
-    }
-
     /// Servers that renew their leases write all the time: such a recording tells neither writes nor
     /// revisions.
     pub fn is_without_revisions(&self) -> bool {

@@ -27,6 +27,7 @@ mod endpoints;
 pub mod front_door;
 pub mod head;
 mod lab;
+mod lines;
 mod managed_fields;
 mod manager;
 mod recorder;

@@ -16,6 +16,7 @@ use crate::corpus::Recording;
 use crate::endpoints;
 use crate::head;
 use crate::lab::{self, Lab, Write, taken};
+use crate::lines::OF_APISERVERS;
 use crate::managed_fields;
 use crate::recorder;
 use crate::symbols::{Symbols, Unequal};
@@ -91,44 +92,14 @@ pub(crate) fn asked_for(lines: &[Json]) -> Vec<&'static Resource> {
     all
 }
 
-/// What the first line says of the servers.
-const HEAD: &[&str] = &["apiserver", "etcd", "servers", "flags"];
-/// What another line is about: one of these.
-const KINDS: &[&str] = &[
-    "request",
-    "watch",
-    "watchOpen",
-    "etcd",
-    "settle",
-    "restart",
-    "ipaddresses",
-    "nodeports",
-    "bitmap",
-    "repairRound",
-    "masterleases",
-    "fact",
-    "note",
-    "end",
-];
-/// What else it says.
-const FIELDS: &[&str] = &[
-    "step",
-    "response",
-    "writes",
-    "unordered",
-    "events",
-    "kvs",
-    "messages",
-    "rv",
-];
-
 /// Replays a recording.
 ///
 /// # Errors
 /// The recording is of servers that cannot be simulated, or a line asks what no server is asked.
 pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let head = &recording.lines[0]["cluster"];
-    let cluster = Recording::is_known(head, HEAD, &[])
+    let cluster = OF_APISERVERS
+        .knows_head(head)
         .and_then(|()| head::cluster(head, asked_for(&recording.lines)));
     let cluster = cluster.map_err(|what| recording.wrong(0, &what))?;
     let servers = cluster.servers;
@@ -179,7 +150,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
 
 /// Is all that a line asks for possible among so many servers?
 fn can_be_replayed(line: &Json, servers: usize) -> Result<(), String> {
-    Recording::is_known(line, KINDS, FIELDS)?;
+    OF_APISERVERS.knows(line)?;
     if let Some(request) = line.get("request") {
         lab::request(request)?;
     }
@@ -210,18 +181,7 @@ fn describe(line: &Json) -> String {
     match line.get("watch") {
         Some(watch) => of("WATCH", watch),
         None => {
-            let kinds = [
-                "settle",
-                "ipaddresses",
-                "nodeports",
-                "etcd",
-                "restart",
-                "bitmap",
-                "repairRound",
-                "masterleases",
-                "fact",
-            ];
-            let found = kinds.into_iter().find(|kind| line.get(kind).is_some());
+            let found = OF_APISERVERS.kind(line);
             found.unwrap_or("step").to_owned()
         }
     }
