@@ -325,15 +325,8 @@ const FIX_STATIC_PODS_COME_BACK: Defect = Defect::fix(
 
 const FIX_RESTARTED_PODS_ARE_ADMITTED: Defect = Defect::fix(
     "fix-restarted-pods-are-admitted",
-    "FINDINGS.md, 76; `HandlePodCleanups` and what has become of a mirror pod start what the pod workers do not know",
-    "a static pod that starts anew is admitted first, as one that is new",
-)
-.fits_only(KUBELET);
-
-const FIX_REFUSALS_ARE_KEPT: Defect = Defect::fix(
-    "fix-refusals-are-kept",
-    "FINDINGS.md, 77; `syncPod` of the status manager deletes the status of a static pod when it meets a mirror pod that the pod manager does not know",
-    "a kubelet does not forget that it has refused a static pod while the pod before it has a mirror pod",
+    "FINDINGS.md, 76 and 77; `HandlePodCleanups` and what has become of a mirror pod start what the pod workers do not know",
+    "a static pod that starts anew is admitted first, as one that is new, and a kubelet does not forget that it has refused one",
 )
 .fits_only(KUBELET);
 
@@ -407,7 +400,6 @@ defects! {
         KilledPodsMaySucceed = KILLED_PODS_MAY_SUCCEED,
         RefusedStaticPodsStayRefused = REFUSED_STATIC_PODS_STAY_REFUSED,
         FixRestartedPodsAreAdmitted = FIX_RESTARTED_PODS_ARE_ADMITTED,
-        FixRefusalsAreKept = FIX_REFUSALS_ARE_KEPT,
         FixStaticPodsComeBack = FIX_STATIC_PODS_COME_BACK,
         FixLookForShutdowns = FIX_LOOK_FOR_SHUTDOWNS,
         FixKilledPodsAreTold = FIX_KILLED_PODS_ARE_TOLD,

@@ -369,7 +369,7 @@ impl Kubelet {
                 let own = pod_manager::get_pod_by_uid(rx, uid);
                 own.is_some_and(|own| is_static_pod(&own))
             };
-            if !(is_static() && self.defects.has(KubeletDefect::FixRefusalsAreKept)) {
+            if !(is_static() && self.defects.has(KubeletDefect::FixRestartedPodsAreAdmitted)) {
                 delete_pod_status(rx, uid);
             }
             return;
