@@ -4,7 +4,8 @@
 //! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
 //! `wavetank-component`.
 //!
-//! `elected` is what processes have in common of which one leads, `scheduling` says whether a pod fits on a node, `users` clients that use one kind of thing in a scenario.
+//! `elected` is what processes have in common of which one leads, `scheduling` says whether a pod fits on a node, `users` clients that use one kind of thing in
+//! a scenario; `sieve` is what Sieve does to controllers, and its oracle.
 //!
 //! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
 //! user would read its flags.
@@ -31,6 +32,7 @@ pub mod rollout;
 pub mod scheduling;
 pub mod service_writers;
 pub mod services;
+pub mod sieve;
 pub mod users;
 pub mod view;
 pub mod watch_cache;

@@ -319,8 +319,8 @@ fn coverage(
         missed.extend(reached.missed.iter().map(|name| format!("{what}: {name}")));
     }
     missed.extend(search.in_vain.iter().map(|own| {
-        let (fault, at, why) = (&own.fault, own.at, &own.why);
-        format!("planned at {at} s: {fault}, but {why}")
+        let (action, at, why) = (&own.action, own.at, &own.why);
+        format!("planned at {at} s: {action}, but {why}")
     }));
     let places = case.places().into_iter();
     let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));

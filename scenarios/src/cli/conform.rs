@@ -1,9 +1,10 @@
 //! `wavetank conform`: what is simulated against the real thing, answer by answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use clap::{Args, Subcommand};
+use wavetank_oracle::corpus::Recording;
 use wavetank_oracle::timing::Timing;
 use wavetank_oracle::{Known, Score, corpus, replay};
 
@@ -145,15 +146,22 @@ pub(super) fn conform(args: &ConformArgs) -> Result<Exit, Problem> {
 /// At so many moments a server is killed.
 const KILLS: u32 = 100;
 
+/// A transcript that was named.
+fn read(file: &Path) -> Result<Recording, String> {
+    if file.is_dir() {
+        let folder = file.display();
+        return Err(format!(
+            "{folder}: this is a folder; write --corpus {folder}"
+        ));
+    }
+    corpus::read_file(file)
+}
+
 fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     let recordings = match &args.corpus {
         Some(folder) => corpus::read(folder),
         None if args.files.is_empty() => corpus::bundled(),
-        None => args
-            .files
-            .iter()
-            .map(|file| corpus::read_file(file))
-            .collect(),
+        None => args.files.iter().map(|file| read(file)).collect(),
     };
     let mut score = Score {
         files: Vec::new(),

@@ -17,6 +17,7 @@ pub(super) fn report(report: &Report) -> String {
     if !report.faults.is_empty() {
         text += &faults(report);
     }
+    text += &planned(report);
     text += &properties(report);
     text += &verdict(report);
     text
@@ -47,6 +48,26 @@ fn faults(report: &Report) -> String {
         ]);
     }
     format!("\n{}\n", aligned(table))
+}
+
+/// What of the plan came to nothing in some seeds. (What did in all of them, the verdict tells.)
+fn planned(report: &Report) -> String {
+    let all = report.planned.iter();
+    let some = all.filter(|own| own.missed > 0 && own.struck > 0);
+    let lines = some.map(|own| {
+        let (what, at, why) = (&own.what, own.at_seconds, &own.why);
+        let (missed, all) = (thousands(own.missed), count(report.totals.seeds, "seed"));
+        let why = match why.as_str() {
+            "" => String::new(),
+            why => format!(" ({why})"),
+        };
+        format!("  planned at {at} s, not done in {missed} of {all}: {what}{why}\n")
+    });
+    let lines: String = lines.collect();
+    match lines.as_str() {
+        "" => lines,
+        lines => format!("\n{lines}"),
+    }
 }
 
 fn properties(report: &Report) -> String {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wavetank_engine::Class;
+use wavetank_engine::{Action, Class};
 
 use crate::case::Case;
 use crate::head::build;
@@ -10,7 +10,7 @@ use crate::sweep::{Asked, Ended, PlannedTotal, Swept};
 
 use super::args::Format;
 use super::exit::{Exit, Problem};
-use super::report::{self, Fault, Property, Report, Totals, Verdict, Violation};
+use super::report::{self, Fault, Planned, Property, Report, Totals, Verdict, Violation};
 use super::{human, junit, print, print_json};
 
 /// The report on a sweep in which these violations were found, and in which so much is missing, and how the command
@@ -63,6 +63,7 @@ pub(super) fn judge(
         },
         totals,
         faults: faults(swept),
+        planned: swept.totals.planned.iter().map(planned).collect(),
         properties: properties(swept),
         violations,
     };
@@ -138,13 +139,30 @@ fn untested_guarantee(case: &dyn Case, name: &str) -> String {
     }
 }
 
-/// A fault that somebody has placed by hand, and that strikes nothing, tests nothing.
+/// A fault that somebody has placed by hand, and that strikes nothing, tests nothing; nor does a command that nobody hears.
 fn in_vain(planned: &PlannedTotal) -> String {
-    let (at, fault) = (planned.at, &planned.fault);
-    let what = format!("the fault that is planned at {at} s, `{fault}`, struck nothing");
+    let at = planned.at;
+    let what = match &planned.action {
+        Action::Fault(fault) => {
+            format!("the fault that is planned at {at} s, `{fault}`, struck nothing")
+        }
+        told @ Action::Command { .. } => {
+            format!("nobody heard what is planned at {at} s, `{told}`")
+        }
+    };
     match planned.why.as_str() {
         "" => what,
         why => format!("{what}: {why}"),
+    }
+}
+
+fn planned(own: &PlannedTotal) -> Planned {
+    Planned {
+        at_seconds: own.at.nanos() as f64 / 1e9,
+        what: own.action.to_string(),
+        struck: own.struck,
+        missed: own.missed,
+        why: own.why.clone(),
     }
 }
 

@@ -38,6 +38,7 @@ pub(super) struct Report {
     pub seeds: String,
     pub totals: Totals,
     pub faults: Vec<Fault>,
+    pub planned: Vec<Planned>,
     pub properties: Vec<Property>,
     pub violations: Vec<Violation>,
 }
@@ -74,6 +75,19 @@ pub(super) struct Fault {
     pub kind: &'static str,
     #[serde(flatten)]
     pub injected: Often,
+}
+
+/// What became of what is planned for every seed.
+#[derive(Debug, Serialize)]
+pub(super) struct Planned {
+    pub at_seconds: f64,
+    pub what: String,
+    /// In how many seeds it struck something, or somebody heard it.
+    pub struck: u64,
+    /// In how many it did not.
+    pub missed: u64,
+    /// What there was in its place in the first of these.
+    pub why: String,
 }
 
 #[derive(Debug, Serialize)]

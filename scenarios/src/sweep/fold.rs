@@ -40,10 +40,12 @@ impl Fold {
         // Of a scene all is chosen: its faults are no plan of somebody, and may stand in for others.
         let is_scene = sweep.case.explicit().is_some();
         let planned = schedule.directed.iter().filter(|_| !is_scene);
-        let planned = planned.filter_map(|(at, action)| match action {
-            Action::Fault(fault) if fault.kind().is_some() => Some((*at, fault.clone())),
-            _ => None,
+        // The end of a fault strikes nothing.
+        let planned = planned.filter(|(_, action)| match action {
+            Action::Fault(fault) => fault.kind().is_some(),
+            Action::Command { .. } => true,
         });
+        let planned = planned.cloned();
         Fold {
             enough: match sweep.keep_going {
                 true => usize::MAX,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_engine::drive::Missed;
-use wavetank_engine::{Class, Fault, FaultKind, Time};
+use wavetank_engine::{Action, Class, FaultKind, Time};
 
 use super::fold::SeedResult;
 
@@ -44,15 +44,15 @@ pub struct PropertyTotal {
     pub violated: Count,
 }
 
-/// What became of a fault that is planned for every seed.
+/// What became of a fault, or of a command, that is planned for every seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTotal {
-    /// When it is to strike.
+    /// When it is to strike, or to be told.
     pub at: Time,
     /// What.
-    pub fault: Fault,
-    /// In how many seeds it struck something.
+    pub action: Action,
+    /// In how many seeds it struck something, or somebody heard it.
     pub struck: u64,
     /// In how many it did not.
     pub missed: u64,
@@ -72,7 +72,7 @@ pub struct Totals {
     pub simulated: Duration,
     /// Faults that found their target; budgeted ones are here even if they never did.
     pub injected: BTreeMap<FaultKind, Count>,
-    /// The faults of the plan, in its order.
+    /// The faults and commands of the plan, in its order.
     #[serde(default)]
     pub planned: Vec<PlannedTotal>,
     /// Properties by name.
@@ -83,11 +83,11 @@ impl Totals {
     /// Nothing yet; these kinds of faults are in the budget, and these faults in the plan.
     pub(super) fn new(
         budgeted: impl Iterator<Item = FaultKind>,
-        planned: impl Iterator<Item = (Time, Fault)>,
+        planned: impl Iterator<Item = (Time, Action)>,
     ) -> Totals {
-        let planned = planned.map(|(at, fault)| PlannedTotal {
+        let planned = planned.map(|(at, action)| PlannedTotal {
             at,
-            fault,
+            action,
             struck: 0,
             missed: 0,
             why: String::new(),
@@ -109,11 +109,11 @@ impl Totals {
                 self.injected.entry(kind).or_default().add(*times);
             }
         }
-        // One whose time has not come struck nothing, and missed nothing.
+        // What its time has not come for struck nothing, and missed nothing.
         let due = self.planned.iter_mut().filter(|own| own.at < result.at);
         for planned in due {
             let is_it =
-                |missed: &&Missed| (missed.at, &missed.fault) == (planned.at, &planned.fault);
+                |missed: &&Missed| (missed.at, &missed.action) == (planned.at, &planned.action);
             match tallies.missed.iter().find(is_it) {
                 Some(missed) if planned.missed == 0 => {
                     planned.missed = 1;
@@ -166,7 +166,7 @@ impl Totals {
         })
     }
 
-    /// Faults of the plan that struck nothing in any seed.
+    /// What of the plan struck nothing, or was heard by nobody, in any seed.
     pub(super) fn in_vain(&self) -> impl Iterator<Item = &PlannedTotal> + '_ {
         let all = self.planned.iter();
         all.filter(|planned| planned.struck == 0 && planned.missed > 0)
@@ -182,13 +182,15 @@ impl Totals {
 
 #[cfg(test)]
 mod tests {
+    use wavetank_engine::Fault;
+
     use super::*;
 
     fn planned(struck: u64, missed: u64, why: &str) -> Totals {
         let process = "a1".to_owned();
         let planned = PlannedTotal {
             at: Time::ZERO,
-            fault: Fault::Crash { process },
+            action: Action::Fault(Fault::Crash { process }),
             struck,
             missed,
             why: why.to_owned(),

@@ -168,6 +168,17 @@ fn conform_apiserver_is_clean_as_shipped() {
     );
 }
 
+#[test]
+fn conform_apiserver_says_how_a_folder_is_named() {
+    let folder = root().join("sim/oracle/corpus");
+    let done = wavetank()
+        .args(["conform", "apiserver"])
+        .arg(&folder)
+        .output();
+    let right = format!("write --corpus {}", folder.display());
+    Done::from(done.expect("it starts")).expect(2, &[&right]);
+}
+
 /// Where the tests are built as the command of every day is; what it says is tested beside it in each build.
 #[cfg(not(feature = "real-etcd"))]
 #[test]

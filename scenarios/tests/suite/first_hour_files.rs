@@ -14,12 +14,7 @@ use wavetank::shrink::{Effort, shrink};
 use wavetank::trace_file::{self, Trace};
 use wavetank_engine::trace::{Line, Record};
 
-use crate::support::{Done, files, game, scratch, wavetank};
-
-fn run(dir: &Path, args: &[&str]) -> Done {
-    let output = wavetank().current_dir(dir).args(args).output();
-    output.expect("it starts").into()
-}
+use crate::support::{Done, files, game, run, scratch};
 
 /// The trace of a clean run of the game, as lines.
 fn clean(dir: &Path) -> Vec<String> {
@@ -275,6 +270,48 @@ calm: 200s
 fn own(dir: &Path, more: &str, args: &[&str]) -> Done {
     fs::write(dir.join("own.yaml"), format!("{OWN}{more}")).expect("a folder of our own");
     run(dir, args)
+}
+
+/// In the story, in the figures where it is so in some seeds, and in the verdict where it is in all.
+#[test]
+fn what_nobody_hears_is_told() {
+    let dir = scratch("unheard");
+    let plan = "\
+properties: [no-lease-write-after-removal]
+plan:
+  - {at: 14s, fault: {crash: {process: a2}}}
+  - {at: 16s, fault: {crash: {process: w1}}}
+  - {at: 17s, tell: {process: w1, what: write}}
+  - {at: 18s, fault: {stop: {process: a1}}}
+";
+    let seeds = ["run", "own.yaml", "--fixed", "--seeds", "0..2"];
+    let own_with_writer = |plan: &str, args: &[&str]| {
+        let text = OWN.replace("topology: {", "topology: {writers: 1, ");
+        fs::write(dir.join("own.yaml"), format!("{text}{plan}")).expect("a folder of our own");
+        run(&dir, args)
+    };
+    let texts = [
+        "verdict: incomplete",
+        "nobody heard what is planned at 17 s, `w1 is told to write`: w1 is down",
+    ];
+    own_with_writer(plan, &seeds).expect(4, &texts);
+    // When it starts a seed says.
+    let early = "\
+properties: [no-lease-write-after-removal]
+plan:
+  - {at: 6s, tell: {process: w1, what: write}}
+  - {at: 18s, fault: {stop: {process: a1}}}
+";
+    let seeds = ["run", "own.yaml", "--fixed", "--seeds", "0..20"];
+    let done = own_with_writer(early, &seeds);
+    let told = "planned at 6 s, not done in ";
+    assert!(done.stdout.contains(told), "{}", done.stdout);
+    assert!(
+        done.stdout
+            .contains("of 20 seeds: w1 is told to write (w1 is down)"),
+        "{}",
+        done.stdout
+    );
 }
 
 #[test]

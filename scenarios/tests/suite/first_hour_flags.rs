@@ -1,13 +1,6 @@
 //! What somebody meets in the first hour who gives flags that cannot be meant, or that change nothing.
 
-use std::path::Path;
-
-use crate::support::{Done, files, root, scratch, wavetank};
-
-fn run(dir: &Path, args: &[&str]) -> Done {
-    let output = wavetank().current_dir(dir).args(args).output();
-    output.expect("it starts").into()
-}
+use crate::support::{files, root, run, scratch};
 
 #[test]
 fn memory_is_looked_at_in_small_scopes_too() {

@@ -57,6 +57,7 @@ mod serve;
 mod service_defects;
 mod shards;
 mod shell;
+mod sieve;
 mod simpler;
 mod soundness;
 mod stale;

@@ -278,6 +278,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
             "pod-gc-storm",
             "quota-storm",
             "range-storm",
+            "sieve",
             "stateful-storm"
         ]
     );

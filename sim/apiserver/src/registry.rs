@@ -28,6 +28,7 @@ pub use before::{
     ensure_object_namespace_matches_request_namespace, warn, wipe_object_meta_system_fields,
 };
 pub(crate) use create::generate_name;
+pub use create::is_generated;
 pub use defects::DeletionDefect;
 pub use delete::Deletion;
 pub use rest_storage::{Begun, Finish, Generic, Gone, Hooked, Reading, RestStorage};

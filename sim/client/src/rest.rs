@@ -9,9 +9,10 @@ use thiserror::Error;
 use wavetank_api::http::{Content, Header, List, Method, WatchPart};
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Request, Response, Status, Stored};
-use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport, mutant};
+use wavetank_engine::{NetError, NotState, Payload, ProcId, Rx, Stream, Transport, mutant};
 use wavetank_version::Version;
 
+use crate::cut_off;
 use crate::gates;
 use crate::load_balancer::LoadBalancer;
 use crate::transport;
@@ -30,6 +31,8 @@ pub struct RestClient {
     pub servers: Servers,
     /// What it calls itself, if its requests do not say (`UserAgent`).
     pub user_agent: Header,
+    /// Is each of its writes told, and may one be its last?
+    watched: NotState<bool>,
 }
 
 /// The servers of a client.
@@ -92,6 +95,16 @@ impl RestClient {
             release,
             servers,
             user_agent: Header::default(),
+            watched: NotState(false),
+        }
+    }
+
+    /// The same, watched as [`cut_off`] says.
+    #[must_use]
+    pub fn watched(self) -> RestClient {
+        RestClient {
+            watched: NotState(true),
+            ..self
         }
     }
 
@@ -164,13 +177,22 @@ impl RestClient {
     /// be done twice.
     async fn repeated(&self, rx: Rx, request: Request) -> Result<Payload, Failure> {
         let request = self.signed(request);
+        let is_watched = *self.watched && cut_off::counts(&request);
         for repetitions in 0.. {
             let server = self.servers.next(rx).await;
             let body = Payload::new(request.clone());
+            if is_watched {
+                cut_off::tell(rx, &request);
+            }
             let may_repeat = repetitions < REPETITIONS;
             let wait = match rx.call(self.transport(), server, body).await {
                 Ok(answer) => match refused(answer.expect()) {
-                    None => return Ok(answer),
+                    None => {
+                        if is_watched {
+                            cut_off::is_done(rx, &request).await;
+                        }
+                        return Ok(answer);
+                    }
                     Some((status, after)) => match after.filter(|_| may_repeat) {
                         Some(wait) => wait,
                         None => return Err(Failure::Status(status)),

@@ -39,6 +39,7 @@ fn processes() -> Vec<Arc<dyn Component>> {
         Arc::new(informers::InformerClients),
         Arc::new(writers::Writers),
         Arc::new(kube_controller_manager::KubeControllerManager),
+        Arc::new(kube_controller_manager::Sieve),
         Arc::new(service_writers::ServiceWriters),
         Arc::new(rollout::RolloutOperator),
         Arc::new(load_balancer::LoadBalancer),

@@ -16,6 +16,7 @@ use wavetank_component::{
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{Gate, List};
 
+use super::compared::SIEVE;
 use super::controller::{Controller, ControllerContext, ControllerDescriptor};
 use wavetank_components::users::{Use, User};
 use wavetank_components::{informers, kube_apiserver, watch_cache};
@@ -285,6 +286,10 @@ impl Component for Declared {
 
     fn defects_of_parts(&self, _: &Spec) -> Vec<List> {
         self.defects_of_parts.to_vec()
+    }
+
+    fn shown_by(&self) -> Vec<&'static str> {
+        vec![self.name, SIEVE]
     }
 
     fn applies(&self) -> bool {

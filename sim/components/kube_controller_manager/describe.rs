@@ -1,12 +1,19 @@
 //! Notes of elections in words, whoever elects, and the locks.
 
 use wavetank_api::json::Json;
+use wavetank_client::cut_off::CutOff;
 use wavetank_client::leader_election::{ElectionNote, Lock, LockKind, OfElection, Record};
 use wavetank_component::{Description, Stored};
 use wavetank_engine::{Name, Note};
 
-/// What a candidate says; `None` for what no story needs.
+/// What a candidate says, or one that Sieve ends; `None` for what no story needs.
 pub(super) fn note(note: &Note) -> Option<Description> {
+    if let Some(CutOff { what }) = note.body.get() {
+        return Some(Description {
+            text: format!("ends before it hears that its {what} is done"),
+            about: Vec::new(),
+        });
+    }
     let OfElection { note, .. } = note.body.get()?;
     let text = match note {
         ElectionNote::Tries | ElectionNote::Holds => return None,

@@ -3,6 +3,7 @@
 //!
 //! It is a component like the others, and a crate of its own: it is as large as all of them, and is built beside them.
 
+mod compared;
 pub mod controller;
 mod controller_utils;
 mod controllers;
@@ -34,8 +35,9 @@ use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
 use options::{Decided, SHORTEST_LEASE};
-use wavetank_components::{informers, kube_apiserver, metrics_servers};
+use wavetank_components::{informers, kube_apiserver, metrics_servers, sieve};
 
+pub use compared::Sieve;
 pub use controllers::new_controller_descriptors;
 pub use describe::lock;
 pub(crate) use manager::somebody_runs;
@@ -89,7 +91,7 @@ pub fn settles(setup: &Setup) -> Duration {
             .longest_lease()
             .saturating_sub(LEASE_DURATION);
         leaders::leading(release, kube_apiserver::settles(setup)) + longer
-    })
+    }) + sieve::is_over_after(KEY, setup)
 }
 
 /// Are there managers that elect a leader?
@@ -248,6 +250,10 @@ impl Component for KubeControllerManager {
         let decided: Decided = setup.decided();
         let lock = decided.leader_elect_resource_lock.map(LockKind::from);
         let lock = lock.unwrap_or(LockKind::of(rest.release));
+        let rest = match sieve::is_asked(KEY, setup) {
+            true => rest.watched(),
+            false => rest,
+        };
         let controllers = setup.part::<Options>().descriptors();
         let mut lists = vec![InformerDefect::LIST];
         lists.extend(controllers.iter().flat_map(|own| own.defects()));

@@ -16,8 +16,8 @@ use wavetank_client::workqueue::WorkQueue;
 use wavetank_client::{ElectionDefect, InformerDefect, RestClient};
 use wavetank_component::Setup;
 use wavetank_engine::{
-    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Status, Task, Timer,
-    World,
+    Caller, Cx, Name, NotState, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Status, Task,
+    Timer, World,
 };
 use wavetank_version::{Selection, Set};
 
@@ -26,6 +26,7 @@ use super::controller::{Controller, ControllerContext, ControllerDescriptor, Map
 use super::resets_mapper::ResetsMapper;
 use wavetank_components::custom_resources;
 use wavetank_components::elected::{Elected, LEAD, worker_ended, workers_begin};
+use wavetank_components::sieve;
 
 /// The name of its lock (`--leader-elect-resource-name`), and of its informers.
 pub const LOCK: Name = Name::new(NAME);
@@ -213,6 +214,15 @@ pub(crate) fn somebody_runs(world: &World, controller: &str) -> bool {
     })
 }
 
+/// Is one of them up, and all that they need?
+pub(crate) fn can_work(world: &World) -> bool {
+    let is_up = |process: &ProcId| world.status(*process) == Status::Up;
+    let (managers, others): (Vec<ProcId>, Vec<ProcId>) = world
+        .processes()
+        .partition(|process| world.process::<ControllerManager>(*process).is_some());
+    world.is_healthy() && managers.iter().any(is_up) && others.iter().all(is_up)
+}
+
 /// What the client of a controller calls itself (`DynamicControllerClientBuilder`, or `SimpleControllerClientBuilder` of the one that
 /// works as the manager itself).
 fn user_agent(rest: &RestClient, controller: &dyn ControllerDescriptor) -> String {
@@ -258,9 +268,13 @@ impl Process for ControllerManager {
         self.elected.stop(cx);
     }
 
-    /// What its informers know: `hold` and `release`.
+    /// Sieve's patterns, and what its informers know: `hold` and `release`.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
-        self.controllers.informers.command(cx, what, args)
+        match sieve::strike(what) {
+            Some(strike) => cx.spawn(strike),
+            None => return self.controllers.informers.command(cx, what, args),
+        }
+        Ok(())
     }
 
     fn crash(&mut self) {
@@ -278,7 +292,8 @@ impl Process for ControllerManager {
         }
         let of_election = self.elected.routine(task);
         let of_queues = of_election.or_else(|| WorkQueue::routine(task));
-        let future = of_queues.or_else(|| self.controllers.informers.routine(task));
+        let of_sieve = of_queues.or_else(|| sieve::routine(task, &self.controllers.informers));
+        let future = of_sieve.or_else(|| self.controllers.informers.routine(task));
         future.unwrap_or_else(|| panic!("no routine `{}`", task.kind()))
     }
 }

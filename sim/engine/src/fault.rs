@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Something that is done to the world from outside.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Action {
     /// A fault, or its end.
@@ -273,6 +273,16 @@ impl Fault {
 fn what_for(transport: &str) -> String {
     let purpose = transport.split_once('/');
     purpose.map_or_else(String::new, |(_, purpose)| format!(" for {purpose}"))
+}
+
+impl fmt::Display for Action {
+    /// For stories: `a1 crashes`, `w1 is told to write`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Action::Fault(fault) => fault.fmt(f),
+            Action::Command { process, what, .. } => write!(f, "{process} is told to {what}"),
+        }
+    }
 }
 
 impl fmt::Display for Fault {

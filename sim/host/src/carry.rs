@@ -9,6 +9,8 @@ use bytes::Bytes;
 use wavetank_api::http::{Content, WatchEvent, WatchPart};
 use wavetank_api::{Request, Response};
 use wavetank_client::LoadBalancer;
+use wavetank_client::cut_off::counts;
+use wavetank_components::sieve::path::Path;
 use wavetank_engine::{
     Condition, Either, Instant, Keepalive, Name, NetError, Outcome, Payload, ProcId, Rx, Stream,
     Task, Time, Transport,
@@ -16,7 +18,6 @@ use wavetank_engine::{
 
 use crate::http::{self, Head};
 use crate::observed::{Answered, Came};
-use crate::path::Path;
 use crate::process::{Hosted, RELEASED, WATCH, deliver, now};
 use crate::sieve;
 use crate::wire::Incoming;
@@ -102,7 +103,7 @@ fn came(response: &Response) -> Came {
 /// One request.
 pub(crate) async fn ask(rx: Rx, balancer: LoadBalancer, id: u64, request: Request) -> Outcome {
     let what: Arc<str> = request.to_string().into();
-    let writes = sieve::counts(&request);
+    let writes = counts(&request);
     let asked = async {
         let at = Time::from_nanos(now(rx));
         let server = match rx.process(|own: &mut Hosted| own.idle.take(at)) {

@@ -11,9 +11,10 @@ use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_client::{LoadBalancer, Servers};
 use wavetank_component::{
-    Apart, Component, Description, Load, Mistakes, PropertyInfo, Replicas, Section, Setup, Spec,
+    Apart, Component, Description, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec,
     Wiring,
 };
+use wavetank_components::sieve::{self, alike};
 use wavetank_components::{informers, kube_apiserver};
 use wavetank_engine::{Check, Name, Note, World};
 
@@ -23,8 +24,8 @@ use crate::kind;
 use crate::life::{self, Ended, Main};
 use crate::observed::{Answered, Asked, Began, CutOff, Exited};
 use crate::process::{Hosted, Program, Start};
+use crate::properties;
 use crate::wire::Wire;
-use crate::{properties, sieve};
 
 /// The longest of back-offs when a storm of some minutes is over: kubelet's of a container that exits. Half a minute is
 /// that of kube's watchers, and the client's own doubles from 5 ms for as long as servers refuse.
@@ -180,7 +181,7 @@ impl Component for Operator {
     }
 
     fn workload(&self) -> Vec<Load> {
-        sieve::loads(self.key)
+        sieve::loads(self.key, Need::NOTHING)
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -235,19 +236,15 @@ impl Component for Operator {
     }
 
     fn settles(&self, setup: &Setup) -> Duration {
-        let asked = setup.given.section(Section::Workload);
-        let loads = self.workload().into_iter();
-        let told = loads.filter(|load| load.every(asked).is_some());
-        let over = told.map(|load| sieve::is_over_after(&load)).max();
-        self.settles + over.unwrap_or_default()
+        self.settles + sieve::is_over_after(self.key, setup)
     }
 
     fn ending(&self, world: &World) -> Option<Json> {
-        properties::ending(world, self.key)
+        alike::ending(world, self.key)
     }
 
     fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
-        Some(properties::compare(self.key, undisturbed, run))
+        Some(alike::compare(self.key, undisturbed, run))
     }
 
     fn describe(&self, world: &World, note: &Note) -> Option<Description> {

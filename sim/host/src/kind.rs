@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::CustomResource;
 
-use crate::path;
+use wavetank_components::sieve::path;
 
 thread_local! {
     /// The custom kinds by their types. Who uses a kind asks for it again and again, and to make a definition with its schema

@@ -34,7 +34,6 @@ mod http;
 mod kind;
 mod life;
 pub mod observed;
-mod path;
 mod process;
 pub mod properties;
 mod requests;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wavetank_api::{Request, http};
+use wavetank_client::cut_off::writes;
+use wavetank_components::sieve::path::Path;
 use wavetank_engine::{Name, NetError};
 
 use crate::life::Ended;
-use crate::path::Path;
-use crate::sieve;
 
 /// A note: a request is on its way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Asked {
             http::Body::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
             http::Body::Empty | http::Body::Json(_) => None,
         };
-        let writes = sieve::writes(request.method);
+        let writes = writes(request.method);
         let object = text.as_ref().filter(|_| writes);
         let object = object.and_then(|text| Body::of(text));
         let short = text.map(|text| match text.char_indices().nth(SHOWN) {

@@ -10,6 +10,7 @@ use std::{fmt, mem};
 use serde_json::Value as Json;
 use wavetank_api::Request;
 use wavetank_client::LoadBalancer;
+use wavetank_components::sieve::PATTERNS;
 use wavetank_engine::{
     Caller, Cell, Condition, Cx, Digest, Name, NotState, Outcome, Payload, Process, RoutineFuture,
     Rx, Status, Task, Timer, World, digest,
@@ -253,7 +254,7 @@ impl Process for Hosted {
                 self.held.remove(&resource);
                 cx.broadcast(RELEASED);
             }
-            other if sieve::PATTERNS.contains(&other) => {
+            other if PATTERNS.contains(&other) => {
                 cx.spawn(Task::new(STRIKE, other.to_owned()));
             }
             other => return Err(format!("knows `hold` and `release`, not `{other}`")),

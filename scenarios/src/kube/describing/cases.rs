@@ -1,7 +1,5 @@
 //! A scenario, and a scope, as they are told.
 
-use wavetank_engine::Action;
-
 use super::{Facts, fact, joined};
 use crate::case::Case as _;
 use crate::catalogue::Described;
@@ -43,7 +41,7 @@ pub(super) fn scope(job: &Job) -> Described {
             Some(most) => format!("; at most {most} of them on one path"),
             None => String::new(),
         };
-        let faults = bounds.faults.iter().map(told).collect();
+        let faults = bounds.faults.iter().map(ToString::to_string).collect();
         let faults = joined(faults).map(|faults| format!("{faults}{most}"));
         let recovers = search
             .recovers
@@ -123,11 +121,4 @@ fn held_to(job: &Job) -> Facts {
         fact("sometimes", of(true)),
         fact("defects", joined(defects)),
     ]
-}
-
-fn told(action: &Action) -> String {
-    match action {
-        Action::Fault(fault) => fault.to_string(),
-        Action::Command { process, what, .. } => format!("{process} is told to {what}"),
-    }
 }

@@ -115,6 +115,12 @@ pub struct Done {
     pub stderr: String,
 }
 
+/// The command in this folder.
+pub fn run(dir: &Path, args: &[&str]) -> Done {
+    let output = wavetank().current_dir(dir).args(args).output();
+    output.expect("it starts").into()
+}
+
 impl Done {
     /// The code is this one, and each text is on stdout or stderr.
     #[track_caller]

@@ -25,6 +25,11 @@ pub(crate) async fn generate_name(rx: Rx, base: &str) -> String {
     generate_another_name(rx, base, 0).await
 }
 
+/// Does the name of which this is the rest have a suffix that a server has made?
+pub fn is_generated(rest: &str) -> bool {
+    rest.len() == SUFFIX as usize && rest.bytes().all(|letter| LETTERS.contains(&letter))
+}
+
 /// The same, after so many attempts. In the default order, and in a search, each draws alike: what they have drawn goes
 /// on from there, so that the names differ all the same.
 async fn generate_another_name(rx: Rx, base: &str, attempt: u64) -> String {

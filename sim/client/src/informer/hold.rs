@@ -75,6 +75,32 @@ impl Informers {
     }
 }
 
+impl Informers {
+    /// Holds all that are not held, at their watches, for so long. Where they have not begun nothing is held.
+    pub fn hold_all(&self, rx: Rx, lasts: Duration) {
+        let hold = Hold {
+            at: None,
+            place: HoldAt::Watch,
+        };
+        let held: Vec<usize> = rx.update(&INFORMERS, |all: &mut Vec<Informer>| {
+            let own = all.iter_mut().enumerate();
+            let own = own.filter(|(_, own)| own.id.scope == self.scope && own.hold.is_none());
+            own.map(|(number, own)| {
+                own.hold = Some(hold);
+                number
+            })
+            .collect()
+        });
+        for number in held {
+            rx.note(Held {
+                informer: number as u32,
+                held: true,
+            });
+            rx.arm(let_go(number), lasts);
+        }
+    }
+}
+
 /// Holds any informer, at its queue or at its watch, for any while, unless it is held.
 pub(super) async fn lag(rx: Rx, own: Arc<Informers>) -> Outcome {
     let at = match own.specs.len() as u64 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Action, Fault, FaultKind};
+use crate::fault::{Action, FaultKind};
 use crate::name::{EventName, Kind};
 use crate::net::Sent;
 use crate::property::{Check, Class};
@@ -127,13 +127,13 @@ pub enum Ending {
     Violated(FoundViolation),
 }
 
-/// A fault that struck nothing.
+/// A fault that struck nothing, or a command that nobody heard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
     /// When.
     pub at: Time,
     /// What.
-    pub fault: Fault,
+    pub action: Action,
     /// What there was in place of its target, in words.
     pub why: String,
 }
@@ -342,8 +342,8 @@ impl<C: Choices> Run<C> {
                 let result = self.apply(at, Event::Act(&action));
                 let delays = result.as_ref().map_or(&[][..], |r| &r.delays);
                 let injected = result.as_ref().is_ok_and(|r| r.injected);
-                if let (Action::Fault(fault), Ok(_)) = (&action, &result) {
-                    self.count(fault, injected);
+                if result.is_ok() {
+                    self.count(&action, injected);
                 }
                 self.record.action(self.world.now().max(at), action, delays);
                 let report = result.inspect_err(|_| self.tallies.events += 1)?;
@@ -353,15 +353,22 @@ impl<C: Choices> Run<C> {
         }
     }
 
-    fn count(&mut self, fault: &Fault, injected: bool) {
-        match fault.kind() {
+    fn count(&mut self, action: &Action, injected: bool) {
+        let kind = match action {
+            Action::Fault(fault) => fault.kind(),
+            Action::Command { .. } => None,
+        };
+        match kind {
             Some(kind) if injected => self.tallies.injected[kind as usize] += 1,
-            Some(_) => self.tallies.missed.push(Missed {
+            None if injected || matches!(action, Action::Fault(_)) => {}
+            _ => self.tallies.missed.push(Missed {
                 at: self.world.now(),
-                fault: fault.clone(),
-                why: self.world.why_missed(fault),
+                action: action.clone(),
+                why: match action {
+                    Action::Fault(fault) => self.world.why_missed(fault),
+                    Action::Command { process, .. } => self.world.why_unheard(process),
+                },
             }),
-            None => {}
         }
     }
 

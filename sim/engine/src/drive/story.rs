@@ -147,8 +147,12 @@ impl Chronicle {
                     true => String::new(),
                     false => format!(" {args}"),
                 };
+                let unheard = match report.injected {
+                    true => "",
+                    false => ", and does not hear it: it is not up",
+                };
                 self.graph[node].is_command = true;
-                self.line(node, process, format!("is told to {what}{args}"));
+                self.line(node, process, format!("is told to {what}{args}{unheard}"));
             }
             TraceWhat::Calm => {
                 self.graph[node].always = true;

@@ -47,6 +47,12 @@ impl World {
         }
     }
 
+    /// Why this process hears nothing, in words.
+    pub fn why_unheard(&self, process: &str) -> String {
+        let state = self.state_of(process);
+        state.map_or_else(String::new, |state| format!("{process} is {state}"))
+    }
+
     /// What is special about a process, if anything.
     fn state_of(&self, process: &str) -> Option<&'static str> {
         let p = self.find(process)?;

@@ -7,15 +7,16 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use wavetank_api::{Object, json};
 use wavetank_component::{Need, PropertyInfo};
+use wavetank_components::sieve::alike::{self, Asks, Replicas};
+use wavetank_components::sieve::named;
+use wavetank_components::sieve::objects::{Objects, Stored, changes, is_orphan, shown, uid};
 use wavetank_engine::{Check, Instant, Name, Note, Property, World};
 use wavetank_kube_controller_manager as kube_controller_manager;
 
-use super::alike::ends_alike;
-use super::cluster::{Objects, Stored, changes};
 use super::typed::Breach;
 use crate::life::Ended;
 use crate::observed::{Asked, Exited};
-use crate::process::can_work;
+use crate::process::{Hosted, can_work};
 
 /// How long an operator is watched once it has settled.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -24,8 +25,25 @@ const MOST: u32 = 60;
 /// The garbage collector's own bound, with managers that elect (`unowned-objects-go`).
 const COLLECTED: Duration = Duration::from_secs(700);
 
-pub(super) fn named(key: &str, what: &str) -> &'static str {
-    format!("{key}-{what}").leak()
+/// What is compared with a run without faults.
+fn compared(key: &'static str) -> Replicas {
+    Replicas {
+        key,
+        asks: |world, note, key| {
+            let asked = note.body.get::<Asked>()?;
+            let own = world.process::<Hosted>(note.process)?;
+            if own.program().as_str() != key {
+                return None;
+            }
+            let (verb, path) = asked.verb_and_path();
+            let object = asked.object.as_ref();
+            let object = object.map(|own| (&*own.name, &*own.generate_name));
+            Some(Asks { verb, path, object })
+        },
+        can_work,
+        compared: |_, normal| Some(normal),
+        all_along: false,
+    }
 }
 
 /// Those of the operator with this key.
@@ -68,7 +86,7 @@ pub(crate) fn of_every_operator(key: &'static str) -> Vec<PropertyInfo> {
             move |settled| Box::new(Rests::new(rest, settled)),
         ),
         no_orphans(named(key, "leave-no-orphans")),
-        ends_alike(key),
+        alike::ends_alike(compared(key), Need::NOTHING),
     ]
 }
 
@@ -113,35 +131,8 @@ fn controller(object: &Object) -> Option<&str> {
     own["uid"].as_str()
 }
 
-pub(super) fn uid(object: &Object) -> &str {
-    json::text(object.json(), &["metadata", "uid"])
-}
-
 fn is_going(object: &Object) -> bool {
     !json::text(object.json(), &["metadata", "deletionTimestamp"]).is_empty()
-}
-
-/// Does it have owners, and are all of them gone?
-pub(super) fn is_orphan(object: &Object, all: &Objects) -> bool {
-    let owners = json::at(object.json(), &["metadata", "ownerReferences"]);
-    let mut owners = owners
-        .and_then(Json::as_array)
-        .into_iter()
-        .flatten()
-        .peekable();
-    let is_there = |owner: &Json| {
-        let of = owner["uid"].as_str().unwrap_or_default();
-        all.iter().any(|(_, object)| uid(object) == of)
-    };
-    owners.peek().is_some() && !owners.any(is_there)
-}
-
-/// As stories name it.
-pub(super) fn shown(object: &Object) -> String {
-    match object.namespace() {
-        "" => object.name().to_owned(),
-        namespace => format!("{namespace}/{}", object.name()),
-    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

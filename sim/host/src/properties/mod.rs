@@ -5,15 +5,13 @@
 //! - Every operator has four properties (`every.rs`), named after the key of its replicas: it does not panic, its objects
 //!   keep their owners, finalizers go in the end, and it comes to rest.
 
-mod alike;
 mod cluster;
 mod every;
-mod normal;
 mod typed;
 
-pub use cluster::{Cluster, Objects};
+pub use cluster::Cluster;
 pub use every::no_orphans;
 pub use typed::{Breach, Change, eventually, on_change, stable};
+pub use wavetank_components::sieve::objects::Objects;
 
-pub(crate) use alike::{compare, ending};
 pub(crate) use every::of_every_operator;

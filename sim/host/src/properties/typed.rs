@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use wavetank_component::{Need, PropertyInfo};
 use wavetank_engine::{Check, NotState, Note, Property, Violation, World};
 
-use super::cluster::{Cluster, Objects, changes, read};
+use super::cluster::{Cluster, read};
 use crate::kind;
 use crate::process::can_work;
+use wavetank_components::sieve::objects::{Objects, changes};
 
 /// How a property is broken.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wavetank::case::Case;
 use wavetank::seeds::Seeds;
+use wavetank_components::sieve::path::Path;
 
 use crate::observed::Asked;
-use crate::path::Path;
 use crate::requests::{Logged, logged};
 use rules::{Attributes, Granted, granted};
 

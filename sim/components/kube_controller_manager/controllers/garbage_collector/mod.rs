@@ -18,7 +18,7 @@ mod users;
 
 use std::sync::Arc;
 
-use wavetank_api::kinds::{CONFIG_MAPS, EVENTS, NEW_EVENTS, PODS, REPLICA_SETS};
+use wavetank_api::kinds::{CONFIG_MAPS, EVENTS, NEW_EVENTS, OLD_AUTOSCALERS, PODS, REPLICA_SETS};
 use wavetank_component::{Load, Need, Replicas, Setup};
 use wavetank_version::Listed;
 
@@ -70,7 +70,8 @@ const CLIENTS: Users = Users::new(
 /// It has informers of all resources that somebody uses, but for those that upstream ignores. Of others there are no
 /// objects, so that their informers would show nothing.
 fn new(setup: &Setup, cx: &mut ControllerContext, syncs: u32) -> Arc<dyn Controller> {
-    let ignored = [&EVENTS, &NEW_EVENTS];
+    // Discovery prefers the newer version of autoscalers.
+    let ignored = [&EVENTS, &NEW_EVENTS, &OLD_AUTOSCALERS];
     let used = setup.kinds.used();
     let resources = used.filter(|own| !own.is_custom() && !ignored.contains(own));
     Arc::new(GarbageCollector::new(cx, resources, syncs))

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value as Json};
-use wavetank_api::{Object, json};
+use serde_json::{Map, Value as Json, json};
+use wavetank_api::{Object, json as tree};
+use wavetank_apiserver::registry::is_generated;
 
-use super::cluster::Objects;
-use super::every::{shown, uid};
+use super::objects::{Objects, shown, uid};
 
 /// What servers and controllers count or keep for themselves.
-const LEFT_OUT: [&str; 10] = [
+const LEFT_OUT: [&str; 11] = [
     "uid",
     "resourceVersion",
     "generation",
@@ -21,15 +21,19 @@ const LEFT_OUT: [&str; 10] = [
     // How many templates a Deployment has had: who has not seen one of them has made one fewer.
     "deployment.kubernetes.io/revision",
     "deployment.kubernetes.io/revision-history",
+    // When what a slice shows has changed, of the changes that its controller has seen one by one.
+    "endpoints.kubernetes.io/last-change-trigger-time",
 ];
 
+/// A map by the field `type`, which is written as a list: its order means nothing, and is that in which they came.
+const CONDITIONS: &str = "conditions";
 /// In the place of an address: the Service wants none.
 const NO_ADDRESS: &str = "None";
 /// The ports of nodes that servers give Services.
 const PORTS: [&str; 2] = ["nodePort", "healthCheckNodePort"];
 
 /// What texts of the objects of a run stand for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Normal {
     /// Names that were made, uids, and the addresses of Services.
     made_up: BTreeMap<String, String>,
@@ -77,7 +81,15 @@ impl Normal {
             Json::Object(fields) => {
                 let kept = fields.iter();
                 let kept = kept.filter(|(name, _)| !LEFT_OUT.contains(&name.as_str()));
-                let kept = kept.map(|(name, value)| (name.clone(), self.value(value)));
+                let kept = kept.filter_map(|(name, own)| {
+                    let mut value = self.value(own);
+                    if name == CONDITIONS {
+                        sort(&mut value);
+                    }
+                    // There was nothing in it but what is left out.
+                    let is_emptied = value == json!({}) && *own != value;
+                    (!is_emptied).then(|| (name.clone(), value))
+                });
                 Json::Object(kept.collect::<Map<String, Json>>())
             }
             other => other.clone(),
@@ -102,14 +114,22 @@ impl Normal {
     }
 }
 
-fn generated(object: &Object) -> Option<&str> {
-    let generated = object.json()["metadata"]["generateName"].as_str()?;
-    (!generated.is_empty() && object.name().starts_with(generated)).then_some(generated)
+fn sort(conditions: &mut Json) {
+    if let Some(all) = conditions.as_array_mut() {
+        all.sort_by_key(|own| tree::text(own, &["type"]).to_owned());
+    }
+}
+
+/// What the name of an object was made of, if a server made it. A pod of a StatefulSet says so as well, and has its ordinal.
+pub(super) fn generated(object: &Object) -> Option<&str> {
+    let generated = tree::text(object.json(), &["metadata", "generateName"]);
+    let made = object.name().strip_prefix(generated)?;
+    (!generated.is_empty() && is_generated(made)).then_some(generated)
 }
 
 /// The addresses of a Service, which a server takes out of a range; it may have said which. Nothing else has such a list.
 fn addresses(object: &Object) -> Option<&[Json]> {
-    let all = json::at(object.json(), &["spec", "clusterIPs"])?;
+    let all = tree::at(object.json(), &["spec", "clusterIPs"])?;
     all.as_array().map(Vec::as_slice)
 }
 
@@ -158,8 +178,6 @@ fn is_uid(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn normal(value: &Json) -> Json {
@@ -212,7 +230,9 @@ mod tests {
 
     fn told(stored: &[Json]) -> Vec<Json> {
         let stored: Vec<Object> = stored.iter().cloned().map(Object::new).collect();
-        let normal = Normal::of(&stored.iter().cloned().collect());
+        let keyed = stored.iter().enumerate();
+        let keyed = keyed.map(|(at, own)| (at.to_string().into(), own.clone()));
+        let normal = Normal::of(&keyed.collect());
         stored.iter().map(|stored| normal.object(stored)).collect()
     }
 

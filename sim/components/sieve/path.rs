@@ -4,16 +4,21 @@ use wavetank_api::Resource;
 
 /// A resource, and of it all objects, those of a namespace, or one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub(crate) struct Path<'a> {
+pub struct Path<'a> {
+    /// Its group; nothing of the core.
     pub group: &'a str,
+    /// The namespace, if it names one.
     pub namespace: &'a str,
     /// The resource; nothing if the path names none.
     pub plural: &'a str,
+    /// The object, if it names one,
     pub name: &'a str,
+    /// and a part of it.
     pub subresource: &'a str,
 }
 
 impl<'a> Path<'a> {
+    /// Of a request.
     pub fn of(path: &'a str) -> Path<'a> {
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let (group, rest) = match parts.as_slice() {
@@ -56,7 +61,7 @@ impl<'a> Path<'a> {
 }
 
 /// Where objects of a resource are stored.
-pub(crate) fn registry(group: &str, plural: &str) -> String {
+pub fn registry(group: &str, plural: &str) -> String {
     let mut all = Resource::ALL.into_iter();
     let known = all.find(|resource| resource.group == group && resource.plural == plural);
     match known {

@@ -1,63 +1,102 @@
-//! The end of a run beside that of the same run without faults: Sieve's differential oracle. An operator that does what is
+//! The end of a run beside that of the same run without faults: Sieve's differential oracle. A controller that does what is
 //! asked of it, whatever happens meanwhile, has made the same in the end, and has not written much more often.
 //!
 //! What is looked at is in [`Ending`], what makes a difference in [`Ending::beside`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use wavetank_api::Object;
-use wavetank_component::{Need, PropertyInfo, Section};
+use wavetank_api::http::Method;
+use wavetank_api::{Object, json};
+use wavetank_client::cut_off::{self, Wrote};
+use wavetank_component::{Need, PropertyInfo};
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Check, Name, Note, Property, Violation, World};
+use wavetank_engine::{Check, Digest, NotState, Note, Property, Violation, World, digest};
 
-use super::cluster::{Objects, changes};
-use super::every::{is_orphan, named};
-use super::normal::Normal;
-use crate::observed::Asked;
-use crate::path::{self, Path};
-use crate::process::{Hosted, can_work};
-use crate::sieve;
+use super::normal::{Normal, generated};
+use super::objects::{Objects, Stored, changes, is_orphan};
+use super::path::{self, Path};
+use super::{is_asked, named};
+
+/// Whose runs are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Replicas {
+    /// Their key in `topology`.
+    pub key: &'static str,
+    /// What one of them asks of an apiserver, if a note tells that.
+    pub asks: for<'a> fn(&World, &'a Note, &'static str) -> Option<Asks<'a>>,
+    /// Can they do their work?
+    pub can_work: fn(&World) -> bool,
+    /// What of an object is compared, if anything is: what others draw, or what is left of what has passed, may differ.
+    pub compared: fn(&Object, Json) -> Option<Json>,
+    /// Have all others to have asked for the same all along, and not in the end only?
+    pub all_along: bool,
+}
+
+/// What a replica asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Asks<'a> {
+    /// `POST`
+    pub verb: &'a str,
+    /// The path, without a query.
+    pub path: &'a str,
+    /// If its body is an object: its name, and what that is made of.
+    pub object: Option<(&'a str, &'a str)>,
+}
+
+impl<'a> From<&'a Wrote> for Asks<'a> {
+    fn from(wrote: &'a Wrote) -> Asks<'a> {
+        let Wrote {
+            method,
+            path,
+            name,
+            generate_name,
+        } = wrote;
+        let verb = match method {
+            Method::Post => "POST",
+            Method::Patch => "PATCH",
+            Method::Delete => "DELETE",
+            Method::Put | Method::Get | Method::Head | Method::Options => "PUT",
+        };
+        Asks {
+            verb,
+            path,
+            object: Some((name, generate_name)),
+        }
+    }
+}
 
 /// So many times as often it may write,
 const TIMES: u64 = 2;
 /// and so often besides.
 const MORE: u64 = 20;
 
-/// The property of the operator with this key. Who does not name it has it where the workload has one of Sieve's patterns.
-pub(crate) fn ends_alike(key: &'static str) -> PropertyInfo {
-    let name = named(key, "end-alike");
-    let about = "some time after calm: what the operator has made is what it makes without faults, and it has not written \
-                 more than twice as often";
-    let property = PropertyInfo::new(name, about, Need::NOTHING, move |settled| {
-        Box::new(EndsAlike {
-            name,
-            program: Name::new(key),
-            settled,
-            ..EndsAlike::default()
-        })
+/// The property of these replicas. Who does not name it has it where the workload has one of Sieve's patterns.
+pub fn ends_alike(replicas: Replicas, need: Need) -> PropertyInfo {
+    let name = named(replicas.key, "end-alike");
+    let about = "some time after calm: what they have made is what they make without faults, and they have not written more \
+                 than twice as often";
+    let property = PropertyInfo::new(name, about, need, move |settled| {
+        Box::new(EndsAlike::new(name, replicas, settled))
     });
-    let patterns = sieve::loads(key);
-    property.fits(move |spec| {
-        let asked = spec.given.section(Section::Workload);
-        patterns.iter().any(|load| load.every(asked).is_some())
-    })
+    property.fits(move |spec| is_asked(replicas.key, spec))
 }
 
-/// What the operator with this key came to in this run, if that is looked at and it could work.
-pub(crate) fn ending(world: &World, key: &str) -> Option<Json> {
+/// What the replicas with this key came to in this run, if that is looked at and they could work.
+pub fn ending(world: &World, key: &str) -> Option<Json> {
     let mut all = world.properties().filter_map(|own| {
         let own = own.as_any().downcast_ref::<EndsAlike>()?;
-        (own.program.as_str() == key).then_some(own)
+        (own.replicas.key == key).then_some(own)
     });
     let ending = all.next()?.ending.as_ref()?;
     Some(serde_json::from_str(ending).expect("it was written as JSON"))
 }
 
-/// What the property of the operator with this key says to the end of a run beside that of one without faults.
-pub(crate) fn compare(key: &str, undisturbed: &Json, run: &Json) -> (&'static str, Check) {
+/// What the property of the replicas with this key says to the end of a run beside that of one without faults.
+pub fn compare(key: &str, undisturbed: &Json, run: &Json) -> (&'static str, Check) {
     let read = |ending: &Json| Ending::deserialize(ending).expect("it was written as one");
     let check = match read(run).beside(&read(undisturbed)) {
         Compared::Otherwise => Check::Idle,
@@ -83,7 +122,7 @@ enum Compared {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct EndsAlike {
     name: &'static str,
-    program: Name,
+    replicas: NotState<Replicas>,
     settled: Duration,
     objects: Objects,
     /// The places of objects that replicas asked to make, and where names are made, what they begin with.
@@ -94,47 +133,47 @@ struct EndsAlike {
     kinds: BTreeSet<String>,
     /// Objects of others that replicas have taken away.
     taken: BTreeMap<String, u64>,
+    /// Made with an owner. Who has none any more was left to itself, sooner or later.
+    owned: BTreeSet<Arc<str>>,
+    /// All that others have asked for of an object.
+    asked: BTreeMap<Arc<str>, Digest>,
     writes: u64,
     is_promised: bool,
     ending: Option<String>,
 }
 
-impl Default for EndsAlike {
-    fn default() -> EndsAlike {
+impl EndsAlike {
+    fn new(name: &'static str, replicas: Replicas, settled: Duration) -> EndsAlike {
         EndsAlike {
-            name: "",
-            program: Name::new(""),
-            settled: Duration::ZERO,
+            name,
+            replicas: NotState(replicas),
+            settled,
             objects: Objects::default(),
             made: BTreeSet::new(),
             deleted: BTreeSet::new(),
             kinds: BTreeSet::new(),
             taken: BTreeMap::new(),
+            owned: BTreeSet::new(),
+            asked: BTreeMap::new(),
             writes: 0,
             is_promised: false,
             ending: None,
         }
     }
-}
 
-impl EndsAlike {
-    fn hear(&mut self, asked: &Asked) {
-        let (verb, path) = asked.verb_and_path();
+    fn hear(&mut self, Asks { verb, path, object }: Asks<'_>) {
         let about = Path::of(path);
-        if about.plural.is_empty() || sieve::is_housekeeping(path) {
+        if about.plural.is_empty() || cut_off::is_housekeeping(path) {
             return;
         }
         self.kinds.insert(path::registry(about.group, about.plural));
-        match (verb, &asked.object) {
-            ("POST", Some(body)) if about.name.is_empty() => {
-                let name = match body.name.is_empty() {
-                    true => &body.generate_name,
-                    false => &body.name,
-                };
+        match (verb, object) {
+            ("POST", Some((name, generate_name))) if about.name.is_empty() => {
+                let name = if name.is_empty() { generate_name } else { name };
                 self.made.insert(about.key(name));
             }
             // An object that is applied is made, if it is not there.
-            ("PATCH", Some(body)) if about.subresource.is_empty() && !body.name.is_empty() => {
+            ("PATCH", Some((name, _))) if about.subresource.is_empty() && !name.is_empty() => {
                 self.made.insert(about.key(about.name));
             }
             ("DELETE", _) => {
@@ -152,7 +191,17 @@ impl EndsAlike {
         for stored in changes(note) {
             if self.is_made(stored.key) {
                 self.writes += 1;
-            } else if self.deleted.contains(stored.key)
+                if stored.before.is_none() && stored.now.is_some_and(has_owner) {
+                    self.owned.insert(stored.key.into());
+                }
+                continue;
+            }
+            let known = stored.now.or(stored.before);
+            let is_object = known.is_some_and(|own| own.json().is_object());
+            if self.replicas.all_along && is_object {
+                self.remember(&stored);
+            }
+            if self.deleted.contains(stored.key)
                 && let (Some(gone), None) = (stored.before, stored.now)
                 && !is_orphan(gone, &self.objects)
             {
@@ -163,34 +212,66 @@ impl EndsAlike {
         self.objects.take(note);
     }
 
+    /// Others have changed what they ask for.
+    fn remember(&mut self, stored: &Stored<'_>) {
+        let [before, now] = [stored.before, stored.now].map(|own| own.map(asked));
+        if before == now || now.is_none() && before.as_ref().is_some_and(is_deleted) {
+            return;
+        }
+        let all = self.asked.entry(stored.key.into()).or_default();
+        *all = digest(&(*all, now.map(|now| now.to_string())));
+    }
+
     fn ending(&self) -> Ending {
         let normal = Normal::of(&self.objects);
         let mut objects: BTreeMap<String, Vec<Json>> = BTreeMap::new();
         let mut made = BTreeSet::new();
         for (key, object) in self.objects.iter() {
             let is_asked_for = self.kinds.iter().any(|kind| key.starts_with(kind));
-            if !is_asked_for || is_orphan(object, &self.objects) {
+            let is_left = self.owned.contains(key) && !has_owner(object);
+            if !is_asked_for || is_left || is_orphan(object, &self.objects) {
                 continue;
             }
+            let compared = (self.replicas.compared)(object, normal.object(object));
+            let Some(compared) = compared else { continue };
             let place = place(key, object);
             if self.is_made(key) {
                 made.insert(place.clone());
             }
             let same = objects.entry(place).or_default();
-            same.push(normal.object(object));
+            same.push(compared);
         }
         for same in objects.values_mut() {
             same.sort_by_key(Json::to_string);
         }
         made.extend(self.made.iter().cloned());
+        let asked = self.asked.iter().filter(|(key, _)| !self.is_made(key));
         Ending {
             kinds: self.kinds.clone(),
+            asked: asked.map(|(key, all)| (key.clone(), *all)).collect(),
             objects,
             made,
             taken: self.taken.clone(),
             writes: self.writes,
         }
     }
+}
+
+fn has_owner(object: &Object) -> bool {
+    let owners = json::at(object.json(), &["metadata", "ownerReferences"]);
+    owners
+        .and_then(Json::as_array)
+        .is_some_and(|all| !all.is_empty())
+}
+
+/// What is asked for by an object: not what has come of it, and who holds it.
+fn asked(object: &Object) -> Json {
+    let normal = Normal::default().object(object);
+    without(&normal, &["status", "finalizers", "ownerReferences"])
+}
+
+fn is_deleted(asked: &Json) -> bool {
+    asked["isDeleted"] == true
 }
 
 /// Was a name made of this, which ends with a hyphen?
@@ -200,13 +281,10 @@ fn is_generated(key: &str, made: &str) -> bool {
 
 /// Where an object is, with a name that is made as it was asked for.
 fn place(key: &str, object: &Object) -> String {
-    let generated = object.json()["metadata"]["generateName"]
-        .as_str()
-        .unwrap_or_default();
-    let parts = key.rsplit_once('/').unwrap_or(("", key));
-    match !generated.is_empty() && parts.1.starts_with(generated) {
-        true => format!("{}/{generated}", parts.0),
-        false => key.to_owned(),
+    let (folder, _) = key.rsplit_once('/').unwrap_or(("", key));
+    match generated(object) {
+        Some(generated) => format!("{folder}/{generated}"),
+        None => key.to_owned(),
     }
 }
 
@@ -219,30 +297,27 @@ impl Property for EndsAlike {
         if self.ending.is_some() {
             return Check::Idle;
         }
-        if let Some(asked) = note.body.get::<Asked>() {
-            let own = world.process::<Hosted>(note.process);
-            if own.is_some_and(|own| own.program() == self.program) {
-                self.hear(asked);
-            }
-        } else {
-            self.take(note);
+        match (self.replicas.asks)(world, note, self.replicas.key) {
+            Some(asks) => self.hear(asks),
+            None => self.take(note),
         }
         Check::Idle
     }
 
-    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let is_of_none = note.body.get::<Asked>().is_none() && changes(note).next().is_none();
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        let is_of_none = (self.replicas.asks)(world, note, self.replicas.key).is_none()
+            && changes(note).next().is_none();
         is_of_none.then_some(Check::Idle)
     }
 
     fn calm(&mut self, world: &World) -> Option<Duration> {
-        self.is_promised = can_work(world);
+        self.is_promised = (self.replicas.can_work)(world);
         Some(self.settled)
     }
 
     /// What is compared is how it is now.
     fn deadline(&mut self, world: &World) -> Check {
-        if !self.is_promised || !can_work(world) {
+        if !self.is_promised || !(self.replicas.can_work)(world) {
             return Check::Idle;
         }
         let ending = serde_json::to_string(&self.ending()).expect("it is JSON");
@@ -252,13 +327,15 @@ impl Property for EndsAlike {
     }
 }
 
-/// What an operator and those who use it have come to.
+/// What replicas and those who use them have come to.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ending {
     kinds: BTreeSet<String>,
+    /// What was asked for all along, where that matters.
+    asked: BTreeMap<Arc<str>, Digest>,
     /// The objects of these kinds that are nobody's leftovers, by their places, as they compare.
     objects: BTreeMap<String, Vec<Json>>,
-    /// The places of those that the operator makes.
+    /// The places of those that the replicas make.
     made: BTreeSet<String>,
     taken: BTreeMap<String, u64>,
     writes: u64,
@@ -267,12 +344,21 @@ struct Ending {
 impl Ending {
     /// Beside the end of a run without faults.
     fn beside(&self, other: &Ending) -> Compared {
-        let is_known = |place: &&String| {
+        let is_known = |place: &str| {
             let of = |ending: &Ending| ending.kinds.iter().any(|kind| place.starts_with(kind));
             of(self) && of(other)
         };
+        let asked_of = |ending: &Ending| {
+            let known = ending.asked.iter().filter(|(key, _)| is_known(key));
+            known
+                .map(|(key, all)| (key.clone(), *all))
+                .collect::<Vec<_>>()
+        };
+        if asked_of(self) != asked_of(other) {
+            return Compared::Otherwise;
+        }
         let places: BTreeSet<&String> = self.objects.keys().chain(other.objects.keys()).collect();
-        let places: Vec<&String> = places.into_iter().filter(is_known).collect();
+        let places: Vec<&String> = places.into_iter().filter(|place| is_known(place)).collect();
         let is_made = |place: &str| self.made.contains(place) || other.made.contains(place);
         let asked = |place: &&&String| !is_made(place);
         if !places
@@ -294,7 +380,7 @@ impl Ending {
         self.objects.get(place).map_or(&[], Vec::as_slice)
     }
 
-    /// Have people asked for the same here? What the operator took away they had asked for.
+    /// Have people asked for the same here? What the replicas took away they had asked for.
     fn asks_like(&self, other: &Ending, place: &str) -> bool {
         let count = |ending: &Ending| {
             let taken = ending.taken.get(place).copied().unwrap_or_default();
