@@ -1,6 +1,7 @@
 //! Clients that use one kind of thing in a scenario: each does something when it is told to `use` it, and remembers
 //! nothing. What they do is beside what they use.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Method, Request, Resource, Stored, json};
 use wavetank_client::{Failure, RestClient};
+use wavetank_component::file::suggest::help;
 use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
 
 use crate::pod_runners::NEVER_READY;
@@ -29,7 +31,7 @@ pub trait Use: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// If they name what there is not: what there is.
-    fn order(&self, args: &Json) -> Result<Self::Order, String>;
+    fn order(&self, args: &Args<'_>) -> Result<Self::Order, String>;
 
     /// Does it.
     fn work(self, client: Client, order: Self::Order) -> impl Future<Output = ()> + Send;
@@ -60,7 +62,9 @@ impl<U: Use> Process for User<U> {
         if what != "use" {
             return Err(format!("knows `use`, not `{what}`"));
         }
-        let order = self.uses.order(args)?;
+        let args = Args::of(args);
+        let order = self.uses.order(&args)?;
+        args.finish()?;
         cx.spawn(Task::new(U::ROUTINE, order));
         Ok(())
     }
@@ -176,39 +180,146 @@ pub fn selected_template(app: &str, image: &str) -> (Json, Json) {
     (json!({ "matchLabels": labels }), template)
 }
 
-/// The text of an argument.
-pub fn text(args: &Json, key: &str) -> Option<String> {
-    args[key].as_str().map(str::to_owned)
+/// What a process is told with a command, key by key. It is a mistake to say what nobody asks for, or in another form.
+#[derive(Debug)]
+pub struct Args<'a> {
+    all: &'a Json,
+    asked: RefCell<Vec<&'static str>>,
+    wrong: RefCell<Option<String>>,
 }
 
-/// The one of `all` that the order names under this key; none where it leaves that to be drawn.
-///
-/// # Errors
-/// If there is none of this name: which there are.
-pub fn named<T: Copy>(order: &Json, key: &str, all: &[(&str, T)]) -> Result<Option<T>, String> {
-    let Some(named) = order[key].as_str() else {
-        return Ok(None);
-    };
-    let found = all.iter().find(|(name, _)| *name == named);
-    let found = found.ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        format!("`{key}` is one of {}, not `{named}`", names.join(", "))
-    })?;
-    Ok(Some(found.1))
+impl<'a> Args<'a> {
+    /// Those of a command; nothing if all is to be drawn.
+    pub fn of(all: &'a Json) -> Args<'a> {
+        Args {
+            all,
+            asked: RefCell::default(),
+            wrong: RefCell::default(),
+        }
+    }
+
+    fn get<T>(
+        &self,
+        key: &'static str,
+        form: &str,
+        read: impl FnOnce(&'a Json) -> Option<T>,
+    ) -> Option<T> {
+        self.asked.borrow_mut().push(key);
+        let value = self.all.get(key).filter(|value| !value.is_null())?;
+        let read = read(value);
+        if read.is_none() {
+            let wrong = format!("`{key}` is {form}, not `{value}`");
+            self.wrong.borrow_mut().get_or_insert(wrong);
+        }
+        read
+    }
+
+    /// A text.
+    pub fn text(&self, key: &'static str) -> Option<String> {
+        self.get(key, "a text", |value| value.as_str().map(str::to_owned))
+    }
+
+    /// A whole number.
+    pub fn number(&self, key: &'static str) -> Option<i64> {
+        self.get(key, "a whole number", Json::as_i64)
+    }
+
+    /// A whole number that is not below 0.
+    pub fn count(&self, key: &'static str) -> Option<u64> {
+        self.get(key, "a whole number from 0 on", Json::as_u64)
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, key: &'static str) -> Option<bool> {
+        self.get(key, "`true` or `false`", Json::as_bool)
+    }
+
+    /// A list of what `read` reads.
+    pub fn list<T>(
+        &self,
+        key: &'static str,
+        form: &str,
+        read: impl Fn(&'a Json) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        self.get(key, form, |value| {
+            value.as_array()?.iter().map(read).collect()
+        })
+    }
+
+    /// The one of `all` that is named.
+    ///
+    /// # Errors
+    /// If there is none of this name: which there are.
+    pub fn named<T: Copy>(
+        &self,
+        key: &'static str,
+        all: &[(&str, T)],
+    ) -> Result<Option<T>, String> {
+        let Some(named) = self.text(key) else {
+            return Ok(None);
+        };
+        let found = all.iter().find(|(name, _)| *name == named);
+        let found = found.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+            format!("`{key}` is one of {}, not `{named}`", names.join(", "))
+        })?;
+        Ok(Some(found.1))
+    }
+
+    /// All that is understood has been asked for.
+    ///
+    /// # Errors
+    /// If something else was said, or something in another form: what would be right.
+    pub fn finish(self) -> Result<(), String> {
+        if let Some(wrong) = self.wrong.into_inner() {
+            return Err(wrong);
+        }
+        let asked = self.asked.into_inner();
+        let said = match self.all {
+            Json::Null => return Ok(()),
+            Json::Object(said) => said,
+            other => return Err(format!("is told `{other}`, which is no mapping")),
+        };
+        match said.keys().find(|key| !asked.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(unknown) => Err(format!(
+                "knows nothing of `{unknown}`: {}",
+                help(unknown, &asked, "it knows")
+            )),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ALL: [(&str, u8); 2] = [("create", 1), ("delete", 2)];
+
+    fn read(all: &Json) -> Result<(Option<u8>, Option<i64>), String> {
+        let args = Args::of(all);
+        let read = (args.named("what", &ALL)?, args.number("replicas"));
+        args.finish()?;
+        Ok(read)
+    }
+
     #[test]
     fn what_is_named_is_found_or_refused_with_all_names() {
-        let all = [("create", 1), ("delete", 2)];
-        let named = |order| named(&order, "what", &all);
-        assert_eq!(named(json!({"what": "delete"})), Ok(Some(2)));
-        assert_eq!(named(json!({})), Ok(None));
-        let refused = named(json!({"what": "move"}));
+        assert_eq!(read(&json!({"what": "delete"})), Ok((Some(2), None)));
+        assert_eq!(read(&Json::Null), Ok((None, None)));
+        let refused = read(&json!({"what": "move"}));
         let why = "`what` is one of create, delete, not `move`";
         assert_eq!(refused, Err(why.to_owned()));
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_refused() {
+        let refused = read(&json!({"what": "create", "replcas": 3})).expect_err("a mistake");
+        assert_eq!(
+            refused,
+            "knows nothing of `replcas`: did you mean `replicas`?"
+        );
+        let refused = read(&json!({"replicas": "three"})).expect_err("a mistake");
+        assert_eq!(refused, "`replicas` is a whole number, not `\"three\"`");
     }
 }

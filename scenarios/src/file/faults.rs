@@ -100,7 +100,7 @@ impl Faults {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Outage {
-    /// At most so many in a run.
+    /// At most so many in a run, for each kind of process.
     pub max: u32,
     /// How long until it is restarted.
     pub lasts: Range<Duration>,
@@ -114,7 +114,7 @@ pub struct Outage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Spell {
-    /// At most so many in a run.
+    /// At most so many in a run; of `deschedule` for each kind of process.
     pub max: u32,
     /// How long it lasts.
     pub lasts: Range<Duration>,
@@ -124,7 +124,7 @@ pub struct Spell {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Moment {
-    /// At most so many in a run.
+    /// At most so many in a run, for each kind of process.
     pub max: u32,
 }
 

@@ -516,6 +516,31 @@ fn what_a_user_of_custom_resources_is_told_is_looked_at() {
     );
 }
 
+/// And so is each other user: what nobody asks for, and what has another form.
+#[test]
+fn what_a_user_of_deployments_is_told_is_looked_at() {
+    let tell = |with: &str| {
+        format!(
+            "topology: {{apiservers: 1, controller-managers: 1, deployment-users: 1, watch-cache: true}}\n\
+             options: {{endpoint-reconciler-type: none, controllers: [deployment-controller, replicaset-controller]}}\n\
+             calm: 900s\nplan: [{{at: 15s, tell: {{process: v1, what: use, with: {with}}}}}]\n"
+        )
+    };
+    refused(
+        "misspelt",
+        &tell("{what: create, deploymnt: web}"),
+        &[
+            "knows nothing of `deploymnt`: did you mean `deployment`?",
+            "misspelt.yaml",
+        ],
+    );
+    refused(
+        "no-number",
+        &tell("{what: create, replicas: three}"),
+        &["`replicas` is a whole number, not `\"three\"`"],
+    );
+}
+
 #[test]
 fn a_property_of_clients_needs_clients() {
     let rest = "topology: {apiservers: 2}\ncalm: 300s\nproperties: [clients-reach-an-apiserver]\n";

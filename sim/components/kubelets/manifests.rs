@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use wavetank_components::users::{named, text};
+use wavetank_components::users::Args;
 use wavetank_engine::{Name, Outcome, Rx};
 
 use crate::config_file::{change, manifest};
@@ -46,18 +46,17 @@ pub(crate) struct Order {
 impl Order {
     /// `manifest {what?, file?, image?, init?, grace?, class?}`
     pub(crate) fn new(args: &Json) -> Result<Order, String> {
-        Ok(Order {
-            what: named(
-                args,
-                "what",
-                &[("write", What::Write), ("remove", What::Remove)],
-            )?,
-            file: text(args, "file"),
-            image: text(args, "image"),
-            init: text(args, "init"),
-            grace: args["grace"].as_i64(),
-            class: text(args, "class"),
-        })
+        let args = Args::of(args);
+        let order = Order {
+            what: args.named("what", &[("write", What::Write), ("remove", What::Remove)])?,
+            file: args.text("file"),
+            image: args.text("image"),
+            init: args.text("init"),
+            grace: args.number("grace"),
+            class: args.text("class"),
+        };
+        args.finish()?;
+        Ok(order)
     }
 }
 

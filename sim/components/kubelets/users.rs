@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use wavetank_api::kinds::PODS;
 use wavetank_api::{Method, Object, Request};
 use wavetank_components::pod_runners::{FAILING_TASK, TASK};
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 use wavetank_engine::Name;
 
 use crate::manifests;
@@ -124,19 +124,19 @@ impl Use for UsesPods {
     type Order = Asked;
 
     /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, init?, deadline?, priority?, memory?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            pod: text(args, "pod"),
-            node: text(args, "node"),
-            image: text(args, "image"),
-            policy: text(args, "policy"),
-            grace: args["grace"].as_i64(),
-            probes: text(args, "probes"),
-            init: text(args, "init"),
-            deadline: args["deadline"].as_i64(),
-            priority: args["priority"].as_i64(),
-            memory: args["memory"].as_i64(),
+            what: args.named("what", &ALL)?,
+            pod: args.text("pod"),
+            node: args.text("node"),
+            image: args.text("image"),
+            policy: args.text("policy"),
+            grace: args.number("grace"),
+            probes: args.text("probes"),
+            init: args.text("init"),
+            deadline: args.number("deadline"),
+            priority: args.number("priority"),
+            memory: args.number("memory"),
         })
     }
 

@@ -6,7 +6,7 @@ use wavetank_api::kinds::CLUSTER_ROLES;
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, Use, named, text};
+use wavetank_components::users::{Args, Client, Use};
 
 /// So few that they are made again: roles that are selected, and those that aggregate them.
 const PARTS_USED: u64 = 3;
@@ -79,15 +79,14 @@ impl Use for UsesRoles {
     type Order = Asked;
 
     /// `use {what?, role?, label?, verbs?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
-        let verbs = args["verbs"].as_array().map(|all| {
-            let all = all.iter().filter_map(Json::as_str);
-            all.map(str::to_owned).collect()
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
+        let verbs = args.list("verbs", "a list of verbs", |verb| {
+            verb.as_str().map(str::to_owned)
         });
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            role: text(args, "role"),
-            label: text(args, "label"),
+            what: args.named("what", &ALL)?,
+            role: args.text("role"),
+            label: args.text("label"),
             verbs,
         })
     }

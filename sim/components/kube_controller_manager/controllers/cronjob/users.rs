@@ -8,7 +8,7 @@ use wavetank_api::kinds::{CRON_JOBS, JOBS};
 use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, NAMESPACE, Use, containers, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers};
 
 /// So few that they are made again.
 const CRON_JOBS_USED: u64 = 5;
@@ -91,14 +91,14 @@ impl Use for UsesCronJobs {
     type Order = Asked;
 
     /// `use {what?, cron-job?, schedule?, policy?, deadline?, suspended?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            cron_job: text(args, "cron-job"),
-            schedule: text(args, "schedule"),
-            policy: text(args, "policy"),
-            deadline: args["deadline"].as_i64(),
-            suspended: args["suspended"].as_bool(),
+            what: args.named("what", &ALL)?,
+            cron_job: args.text("cron-job"),
+            schedule: args.text("schedule"),
+            policy: args.text("policy"),
+            deadline: args.number("deadline"),
+            suspended: args.flag("suspended"),
         })
     }
 

@@ -6,9 +6,7 @@ use wavetank_api::kinds::{DAEMON_SETS, NODES, PODS};
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{
-    Client, NAMESPACE, Use, containers, named, selected_template, text,
-};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers, selected_template};
 
 /// So few that they are made again.
 const SETS: u64 = 2;
@@ -91,17 +89,17 @@ impl Use for UsesDaemonSets {
     type Order = Asked;
 
     /// `use {what?, set?, image?, strategy?, selects?, node?, taint?, pod?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         let taints = TAINTS.map(|taint| (taint, taint));
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            set: text(args, "set"),
-            image: text(args, "image"),
-            strategy: named(args, "strategy", &STRATEGIES)?,
-            selects: args["selects"].as_bool(),
-            node: text(args, "node"),
-            taint: named(args, "taint", &taints)?.map(str::to_owned),
-            pod: text(args, "pod"),
+            what: args.named("what", &ALL)?,
+            set: args.text("set"),
+            image: args.text("image"),
+            strategy: args.named("strategy", &STRATEGIES)?,
+            selects: args.flag("selects"),
+            node: args.text("node"),
+            taint: args.named("taint", &taints)?.map(str::to_owned),
+            pod: args.text("pod"),
         })
     }
 

@@ -1,15 +1,13 @@
 //! Who uses Deployments in a scenario: a client that makes them, changes their templates, scales, pauses and resumes them,
 //! and makes them anew under the same name. Some templates never become ready.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::json;
 use wavetank_api::kinds::DEPLOYMENTS;
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{
-    Client, NAMESPACE, Use, containers, named, selected_template, text,
-};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers, selected_template};
 
 /// So few that they are made again.
 const DEPLOYMENTS_USED: u64 = 2;
@@ -78,14 +76,14 @@ impl Use for UsesDeployments {
     type Order = Asked;
 
     /// `use {what?, deployment?, replicas?, image?, strategy?, deadline?}`: the deadline in seconds, 0 for none.
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            deployment: text(args, "deployment"),
-            replicas: args["replicas"].as_i64(),
-            image: text(args, "image"),
-            strategy: text(args, "strategy"),
-            deadline: args["deadline"].as_i64(),
+            what: args.named("what", &ALL)?,
+            deployment: args.text("deployment"),
+            replicas: args.number("replicas"),
+            image: args.text("image"),
+            strategy: args.text("strategy"),
+            deadline: args.number("deadline"),
         })
     }
 

@@ -11,7 +11,7 @@ use wavetank_component::Spec;
 use wavetank_engine::Name;
 
 use crate::controller_utils::is_pod_ready;
-use wavetank_components::users::{Client, NAMESPACE, Use, containers, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers};
 
 /// So few that they are made again, and that some select the same pods.
 const BUDGETS: u64 = 3;
@@ -149,16 +149,16 @@ impl Use for UsesBudgets {
     type Order = Asked;
 
     /// `use {what?, budget?, app?, bound?, pod?, node?, only?, owner?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            budget: text(args, "budget"),
-            app: text(args, "app"),
-            bound: named(args, "bound", &BOUNDS)?,
-            pod: text(args, "pod"),
-            node: text(args, "node"),
-            only: named(args, "only", &CONDITIONS)?,
-            owner: match text(args, "owner") {
+            what: args.named("what", &ALL)?,
+            budget: args.text("budget"),
+            app: args.text("app"),
+            bound: args.named("bound", &BOUNDS)?,
+            pod: args.text("pod"),
+            node: args.text("node"),
+            only: args.named("only", &CONDITIONS)?,
+            owner: match args.text("owner") {
                 Some(owner) if owner.split('/').count() != 4 => {
                     return Err(format!(
                         "`owner` is a group, a version, a resource and a name, such as `storm.example/v1/things/a`, not `{owner}`"

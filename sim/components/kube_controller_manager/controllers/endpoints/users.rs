@@ -10,7 +10,7 @@ use wavetank_engine::Name;
 use super::super::endpointslice;
 use super::controller::IS_HEADLESS;
 use crate::endpoint_utils::{CLUSTER_IP_NONE, SliceAct, act_on_slice};
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 
 /// So few that they are made again, and take pods from each other.
 const SERVICES_USED: u64 = 2;
@@ -100,13 +100,13 @@ impl Use for UsesServices {
     type Order = Asked;
 
     /// `use {what?, service?, pod?, kind?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         let kinds = KINDS.map(|kind| (kind, kind));
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            service: text(args, "service"),
-            pod: text(args, "pod"),
-            kind: named(args, "kind", &kinds)?.map(str::to_owned),
+            what: args.named("what", &ALL)?,
+            service: args.text("service"),
+            pod: args.text("pod"),
+            kind: args.named("kind", &kinds)?.map(str::to_owned),
         })
     }
 

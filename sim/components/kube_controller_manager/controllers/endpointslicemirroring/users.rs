@@ -11,7 +11,7 @@ use wavetank_engine::Name;
 use super::controller::MANAGER;
 use super::mirrored::{LABEL_SKIP_MIRROR, LAST_APPLIED, LEADER};
 use crate::endpoint_utils::{CLUSTER_IP_NONE, SliceAct, act_on_slice};
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 
 /// So few that they are made again.
 const SERVICES_USED: u64 = 2;
@@ -117,12 +117,12 @@ impl Use for UsesEndpoints {
     type Order = Asked;
 
     /// `use {what?, endpoints?, kind?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         let kinds = KINDS.map(|kind| (kind, kind));
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            endpoints: text(args, "endpoints"),
-            kind: named(args, "kind", &kinds)?.map(str::to_owned),
+            what: args.named("what", &ALL)?,
+            endpoints: args.text("endpoints"),
+            kind: args.named("kind", &kinds)?.map(str::to_owned),
         })
     }
 

@@ -9,7 +9,7 @@ use wavetank_api::kinds::{CONFIG_MAPS, PODS, REPLICA_SETS};
 use wavetank_api::{Method, Request, Resource, Stored};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, Use, named, text};
+use wavetank_components::users::{Args, Client, Use};
 
 /// The objects, by number. Pods own nobody: there are none after them.
 const KINDS: [&Resource; 6] = [
@@ -122,11 +122,10 @@ impl Use for UsesOwners {
     type Order = Asked;
 
     /// `use {what?, object?, namespace?, owners?, shape?, blocks?, policy?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
-        let owners = args["owners"].as_array();
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         let owners: Option<Vec<u64>> =
-            owners.map(|all| all.iter().filter_map(Json::as_u64).collect());
-        let object = args["object"].as_u64();
+            args.list("owners", "a list of numbers of objects", Json::as_u64);
+        let object = args.count("object");
         let numbers = [
             ("object", object.as_slice()),
             ("owners", owners.as_deref().unwrap_or_default()),
@@ -140,13 +139,13 @@ impl Use for UsesOwners {
             }
         }
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
+            what: args.named("what", &ALL)?,
             object,
-            namespace: text(args, "namespace"),
+            namespace: args.text("namespace"),
             owners,
-            shape: named(args, "shape", &SHAPES)?,
-            blocks: args["blocks"].as_bool(),
-            policy: named(args, "policy", &POLICIES)?,
+            shape: args.named("shape", &SHAPES)?,
+            blocks: args.flag("blocks"),
+            policy: args.named("policy", &POLICIES)?,
         })
     }
 

@@ -8,7 +8,7 @@ use wavetank_api::kinds::{AUTOSCALERS, CONFIG_MAPS, DEPLOYMENTS, REPLICA_SETS};
 use wavetank_api::{Method, Request, Resource, Stamp, json};
 use wavetank_components::metrics_servers::LOAD;
 use wavetank_components::pod_runners::SLOW;
-use wavetank_components::users::{Client, NAMESPACE, Use, named, selected_template, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, selected_template};
 use wavetank_engine::Name;
 
 /// The annotation that says when somebody set replicas by hand.
@@ -94,17 +94,17 @@ impl Use for UsesAutoscalers {
     type Order = Asked;
 
     /// `use {what?, autoscaler?, target?, replicas?, load?, min?, max?, metrics?, behavior?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
-        let bounds = args["min"].as_i64().zip(args["max"].as_i64());
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
+        let bounds = args.number("min").zip(args.number("max"));
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            autoscaler: text(args, "autoscaler"),
-            target: text(args, "target"),
-            replicas: args["replicas"].as_i64(),
-            load: args["load"].as_i64(),
+            what: args.named("what", &ALL)?,
+            autoscaler: args.text("autoscaler"),
+            target: args.text("target"),
+            replicas: args.number("replicas"),
+            load: args.number("load"),
             bounds,
-            metrics: args["metrics"].as_u64(),
-            behavior: args["behavior"].as_u64(),
+            metrics: args.count("metrics"),
+            behavior: args.count("behavior"),
         })
     }
 

@@ -1,13 +1,13 @@
 //! Who uses Jobs in a scenario: a client that makes Jobs of all kinds, suspends, resumes, scales and deletes them with and
 //! without their pods, and makes them anew; and that deletes, evicts and relabels pods.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::kinds::{JOBS, PODS};
 use wavetank_api::{Method, Request, Stamp};
 use wavetank_engine::Name;
 
 use super::shapes::{SHAPES, Shape, spec_of};
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 
 /// So few that they are made again.
 const JOBS_USED: u64 = 3;
@@ -83,13 +83,13 @@ impl Use for UsesBatchJobs {
     type Order = Asked;
 
     /// `use {what?, job?, shape?, parallelism?, pod?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            job: text(args, "job"),
-            shape: named(args, "shape", &SHAPES)?,
-            parallelism: args["parallelism"].as_i64(),
-            pod: text(args, "pod"),
+            what: args.named("what", &ALL)?,
+            job: args.text("job"),
+            shape: args.named("shape", &SHAPES)?,
+            parallelism: args.number("parallelism"),
+            pod: args.text("pod"),
         })
     }
 

@@ -1,12 +1,12 @@
 //! Who uses namespaces in a scenario: a client that makes namespaces and objects in them, some with a finalizer, takes
 //! finalizers away, and deletes namespaces.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::kinds::{CONFIG_MAPS, NAMESPACES, PODS};
 use wavetank_api::{Method, Request, Resource};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, Use, named, text};
+use wavetank_components::users::{Args, Client, Use};
 
 /// So few that they are made again.
 const NAMESPACES_USED: u64 = 2;
@@ -71,12 +71,12 @@ impl Use for UsesNamespaces {
     type Order = Asked;
 
     /// `use {what?, namespace?, object?, finalizer?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            namespace: text(args, "namespace"),
-            object: args["object"].as_u64(),
-            finalizer: args["finalizer"].as_bool(),
+            what: args.named("what", &ALL)?,
+            namespace: args.text("namespace"),
+            object: args.count("object"),
+            finalizer: args.flag("finalizer"),
         })
     }
 

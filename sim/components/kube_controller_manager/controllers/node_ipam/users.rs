@@ -1,12 +1,12 @@
 //! Who makes and deletes nodes in a scenario, as an autoscaler of clusters does: a client that makes nodes, marks them, and deletes
 //! them. A finalizer holds some of them until they are drained.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::kinds::NODES;
 use wavetank_api::{Method, Request, json};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, Use, named, text};
+use wavetank_components::users::{Args, Client, Use};
 
 /// So many are used.
 const NODES_USED: u64 = 6;
@@ -59,10 +59,10 @@ impl Use for ProvisionsNodes {
     type Order = Asked;
 
     /// `use {what?, node?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            node: text(args, "node"),
+            what: args.named("what", &ALL)?,
+            node: args.text("node"),
         })
     }
 

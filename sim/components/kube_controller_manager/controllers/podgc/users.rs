@@ -2,14 +2,14 @@
 //! that makes pods with and without a node, some with a finalizer, lets them run, ends them, deletes them, and takes
 //! finalizers away. It stands in for kubelets: pods that go end only on nodes that are in service.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::kinds::{NODES, PODS};
 use wavetank_api::{Json as Object, Method, Request, Stamp, json};
 use wavetank_engine::Name;
 
 use super::controller::{OUT_OF_SERVICE, is_out_of_service};
 use super::notes::AsksToDeletePod;
-use wavetank_components::users::{Client, NAMESPACE, Use, containers, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers};
 
 /// So few that they are made again.
 const NODES_USED: u64 = 3;
@@ -103,12 +103,12 @@ impl Use for UsesNodes {
     type Order = Asked;
 
     /// `use {what?, node?, pod?, shape?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            node: text(args, "node"),
-            pod: text(args, "pod"),
-            shape: named(args, "shape", &SHAPES)?,
+            what: args.named("what", &ALL)?,
+            node: args.text("node"),
+            pod: args.text("pod"),
+            shape: args.named("shape", &SHAPES)?,
         })
     }
 

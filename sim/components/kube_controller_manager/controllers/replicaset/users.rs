@@ -9,7 +9,7 @@ use wavetank_engine::Name;
 
 use super::kind::Kind;
 use crate::controller_utils::{get_controller_of, is_pod_active};
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 
 /// So few of each kind that they are made again, and take pods from each other.
 const SETS: u64 = 2;
@@ -86,14 +86,14 @@ impl Use for UsesSets {
     type Order = Asked;
 
     /// `use {what?, kind?, set?, replicas?, pod?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         let kinds = Kind::ALL.map(|kind| (kind.resource().kind, kind));
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            kind: named(args, "kind", &kinds)?,
-            set: text(args, "set"),
-            replicas: args["replicas"].as_i64(),
-            pod: text(args, "pod"),
+            what: args.named("what", &ALL)?,
+            kind: args.named("kind", &kinds)?,
+            set: args.text("set"),
+            replicas: args.number("replicas"),
+            pod: args.text("pod"),
         })
     }
 

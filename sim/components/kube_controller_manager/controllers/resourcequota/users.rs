@@ -1,12 +1,12 @@
 //! Who uses quotas in a scenario: a client that makes quotas, changes what they allow and deletes them; makes pods and
 //! ConfigMaps that are bound by them, one or several at once; lets pods end, and deletes what there is.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, RESOURCE_QUOTAS};
 use wavetank_api::{Method, Request, Resource};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 
 /// What quotas allow: of all pods and ConfigMaps, and of pods that ask for nothing.
 const QUOTAS: [&str; 2] = ["all", "best-effort"];
@@ -106,13 +106,13 @@ impl Use for UsesQuotas {
     type Order = Asked;
 
     /// `use {what?, quota?, allows?, kind?, name?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            quota: text(args, "quota"),
-            allows: args["allows"].as_i64(),
-            kind: named(args, "kind", &KINDS)?,
-            name: text(args, "name"),
+            what: args.named("what", &ALL)?,
+            quota: args.text("quota"),
+            allows: args.number("allows"),
+            kind: args.named("kind", &KINDS)?,
+            name: args.text("name"),
         })
     }
 

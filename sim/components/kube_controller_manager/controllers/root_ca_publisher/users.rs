@@ -7,7 +7,7 @@ use wavetank_api::{Method, Request, Resource};
 use wavetank_engine::Name;
 
 use super::controller::{DESCRIPTION_ANNOTATION, ROOT_CA_CERT_CONFIG_MAP_NAME};
-use wavetank_components::users::{Client, Use, named, text};
+use wavetank_components::users::{Args, Client, Use};
 
 /// So few that they are made again.
 const NAMESPACES_USED: u64 = 3;
@@ -74,10 +74,10 @@ impl Use for LivesInNamespaces {
     type Order = Asked;
 
     /// `use {what?, namespace?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            namespace: text(args, "namespace"),
+            what: args.named("what", &ALL)?,
+            namespace: args.text("namespace"),
         })
     }
 

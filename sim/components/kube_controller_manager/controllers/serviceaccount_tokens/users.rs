@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{SECRETS, SERVICE_ACCOUNTS};
 use wavetank_api::{Method, Request, Resource, json};
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 use wavetank_engine::Name;
 
 use super::token_secrets::{NAME_KEY, TYPE, UID_KEY, get_secret_references};
@@ -95,11 +95,11 @@ impl Use for UsesTokens {
     type Order = Asked;
 
     /// `use {what?, account?, secret?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            account: text(args, "account"),
-            secret: text(args, "secret"),
+            what: args.named("what", &ALL)?,
+            account: args.text("account"),
+            secret: args.text("secret"),
         })
     }
 

@@ -8,9 +8,7 @@ use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
 use super::notes::AsksToDeletePod;
-use wavetank_components::users::{
-    Client, NAMESPACE, Use, containers, named, selected_template, text,
-};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers, selected_template};
 
 /// So few that they are made again.
 const SETS: u64 = 2;
@@ -99,18 +97,18 @@ impl Use for UsesStatefulSets {
     type Order = Asked;
 
     /// `use {what?, set?, replicas?, image?, policy?, partition?, when-deleted?, when-scaled?, pod?, claim?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            set: text(args, "set"),
-            replicas: args["replicas"].as_i64(),
-            image: text(args, "image"),
-            policy: text(args, "policy"),
-            partition: args["partition"].as_i64(),
-            when_deleted: text(args, "when-deleted"),
-            when_scaled: text(args, "when-scaled"),
-            pod: text(args, "pod"),
-            claim: text(args, "claim"),
+            what: args.named("what", &ALL)?,
+            set: args.text("set"),
+            replicas: args.number("replicas"),
+            image: args.text("image"),
+            policy: args.text("policy"),
+            partition: args.number("partition"),
+            when_deleted: args.text("when-deleted"),
+            when_scaled: args.text("when-scaled"),
+            pod: args.text("pod"),
+            claim: args.text("claim"),
         })
     }
 

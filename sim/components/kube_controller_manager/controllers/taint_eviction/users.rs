@@ -9,7 +9,7 @@ use wavetank_engine::Name;
 
 use super::notes::AsksToDelete;
 use super::tolerations::tolerations;
-use wavetank_components::users::{Client, NAMESPACE, Use, containers, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use, containers};
 
 /// So few that they are made again.
 const NODES_USED: u64 = 4;
@@ -97,13 +97,13 @@ impl Use for UsesTaints {
     type Order = Asked;
 
     /// `use {what?, node?, pod?, tolerates?, seconds?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            node: text(args, "node"),
-            pod: text(args, "pod"),
-            tolerates: named(args, "tolerates", &TOLERATES)?,
-            seconds: args["seconds"].as_i64(),
+            what: args.named("what", &ALL)?,
+            node: args.text("node"),
+            pod: args.text("pod"),
+            tolerates: args.named("tolerates", &TOLERATES)?,
+            seconds: args.number("seconds"),
         })
     }
 

@@ -1,13 +1,13 @@
 //! Who makes clusters grow and shrink in a scenario: a client that makes and deletes nodes that have no kubelet yet, and meddles with
 //! the TTL of one.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wavetank_api::kinds::NODES;
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
 use super::controller::OBJECT_TTL_ANNOTATION_KEY;
-use wavetank_components::users::{Client, Use, named, text};
+use wavetank_components::users::{Args, Client, Use};
 
 /// Beside those that have kubelets.
 const NODES_USED: u64 = 5;
@@ -57,11 +57,11 @@ impl Use for ScalesClusters {
     type Order = Asked;
 
     /// `use {what?, node?, ttl?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            node: text(args, "node"),
-            ttl: text(args, "ttl"),
+            what: args.named("what", &ALL)?,
+            node: args.text("node"),
+            ttl: args.text("ttl"),
         })
     }
 

@@ -8,7 +8,7 @@ use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_api::{Method, Request, Stamp};
 use wavetank_engine::Name;
 
-use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Args, Client, NAMESPACE, Use};
 
 /// So few that they are made again.
 const JOBS_USED: u64 = 3;
@@ -50,11 +50,11 @@ impl Use for UsesJobs {
     type Order = Asked;
 
     /// `use {what?, job?, ttl?}`
-    fn order(&self, args: &Json) -> Result<Asked, String> {
+    fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
         Ok(Asked {
-            what: named(args, "what", &ALL)?,
-            job: text(args, "job"),
-            ttl: args["ttl"].as_i64(),
+            what: args.named("what", &ALL)?,
+            job: args.text("job"),
+            ttl: args.number("ttl"),
         })
     }
 
