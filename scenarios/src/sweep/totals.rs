@@ -109,7 +109,7 @@ impl Totals {
                 self.injected.entry(kind).or_default().add(*times);
             }
         }
-        // What its time has not come for struck nothing, and missed nothing.
+        // What was not due yet struck nothing, and missed nothing.
         let due = self.planned.iter_mut().filter(|own| own.at < result.at);
         for planned in due {
             let is_it =

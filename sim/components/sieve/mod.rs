@@ -17,6 +17,8 @@ mod normal;
 pub mod objects;
 pub mod path;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,9 +48,22 @@ pub const LONGEST: u64 = 10;
 /// A cache of an apiserver lags for up to so long (`lag` of `sim/apiserver/src/cacher/hold.rs`).
 const LONGEST_LAG: Duration = Duration::from_secs(90);
 
+thread_local! {
+    /// Names that were asked for before. For each thread: a lock that somebody has while a process forks would be held for ever.
+    static NAMES: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
+}
+
 /// `KEY-PATTERN`
 pub fn named(key: &str, pattern: &str) -> &'static str {
-    format!("{key}-{pattern}").leak()
+    let name = format!("{key}-{pattern}");
+    NAMES.with_borrow_mut(|names| match names.get(&*name) {
+        Some(known) => known,
+        None => {
+            let name: &'static str = name.leak();
+            names.insert(name);
+            name
+        }
+    })
 }
 
 /// The lines of a scenario that ask for these, for the replicas with this key in `topology`, where there are some.

@@ -354,22 +354,24 @@ impl<C: Choices> Run<C> {
     }
 
     fn count(&mut self, action: &Action, injected: bool) {
-        let kind = match action {
-            Action::Fault(fault) => fault.kind(),
-            Action::Command { .. } => None,
+        let why = match action {
+            Action::Fault(fault) => match fault.kind() {
+                Some(kind) if injected => {
+                    self.tallies.injected[kind as usize] += 1;
+                    return;
+                }
+                Some(_) => self.world.why_missed(fault),
+                // The end of a fault strikes nothing.
+                None => return,
+            },
+            Action::Command { .. } if injected => return,
+            Action::Command { process, .. } => self.world.why_unheard(process),
         };
-        match kind {
-            Some(kind) if injected => self.tallies.injected[kind as usize] += 1,
-            None if injected || matches!(action, Action::Fault(_)) => {}
-            _ => self.tallies.missed.push(Missed {
-                at: self.world.now(),
-                action: action.clone(),
-                why: match action {
-                    Action::Fault(fault) => self.world.why_missed(fault),
-                    Action::Command { process, .. } => self.world.why_unheard(process),
-                },
-            }),
-        }
+        self.tallies.missed.push(Missed {
+            at: self.world.now(),
+            action: action.clone(),
+            why,
+        });
     }
 
     fn apply(&mut self, at: Time, event: Event<'_>) -> Result<Box<Report>, FoundViolation> {
