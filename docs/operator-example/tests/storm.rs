@@ -3,3 +3,9 @@ wavetank::seeds!(
     website_operator::command().fixed("websites.yaml"),
     0..20
 );
+
+wavetank::seeds!(
+    websites_end_as_without_faults,
+    website_operator::command().fixed("sieve.yaml"),
+    0..5
+);

@@ -2,6 +2,7 @@
 //! Testing for Cluster Management Controllers", OSDI 2022): each is told, and one may be its last. Who is watched
 //! [`RestClient::watched`](crate::RestClient::watched) says; when a process is to end is decided elsewhere.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,13 @@ pub struct Wrote {
 pub struct CutOff {
     /// `PUT /api/v1/namespaces/default/services/web/status`
     pub what: Arc<str>,
+}
+
+impl fmt::Display for CutOff {
+    /// For stories.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ends before it hears that its {} is done", self.what)
+    }
 }
 
 /// The process ends when so many more of its writes are done.

@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::{Resource, json};
-use wavetank_client::cut_off::Wrote;
 use wavetank_component::{Component, Load, PropertyInfo, Setup, Spec};
 use wavetank_components::sieve;
 use wavetank_components::sieve::alike::{self, Replicas};
 use wavetank_engine::{Check, World};
 
-use super::manager::{ControllerManager, can_work};
+use super::manager::ControllerManager;
 use super::{INFORMERS_NEEDED, KEY, NAME, Options};
 
 /// Its name.
@@ -27,12 +26,8 @@ pub struct Sieve;
 
 const COMPARED: Replicas = Replicas {
     key: KEY,
-    asks: |world, note, _| {
-        let wrote = note.body.get::<Wrote>()?;
-        world.process::<ControllerManager>(note.process)?;
-        Some(wrote.into())
-    },
-    can_work,
+    asks: alike::asks::<ControllerManager>,
+    can_work: alike::can_work::<ControllerManager>,
     compared: |object, normal| {
         let kind = json::text(object.json(), &["kind"]);
         let is_past = match kind {

@@ -8,9 +8,9 @@ use wavetank_engine::{Name, Note};
 
 /// What a candidate says, or one that Sieve ends; `None` for what no story needs.
 pub(super) fn note(note: &Note) -> Option<Description> {
-    if let Some(CutOff { what }) = note.body.get() {
+    if let Some(ends) = note.body.get::<CutOff>() {
         return Some(Description {
-            text: format!("ends before it hears that its {what} is done"),
+            text: ends.to_string(),
             about: Vec::new(),
         });
     }

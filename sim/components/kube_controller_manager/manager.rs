@@ -16,8 +16,8 @@ use wavetank_client::workqueue::WorkQueue;
 use wavetank_client::{ElectionDefect, InformerDefect, RestClient};
 use wavetank_component::Setup;
 use wavetank_engine::{
-    Caller, Cx, Name, NotState, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Status, Task,
-    Timer, World,
+    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Status, Task, Timer,
+    World,
 };
 use wavetank_version::{Selection, Set};
 
@@ -214,15 +214,6 @@ pub(crate) fn somebody_runs(world: &World, controller: &str) -> bool {
     })
 }
 
-/// Is one of them up, and all that they need?
-pub(crate) fn can_work(world: &World) -> bool {
-    let is_up = |process: &ProcId| world.status(*process) == Status::Up;
-    let (managers, others): (Vec<ProcId>, Vec<ProcId>) = world
-        .processes()
-        .partition(|process| world.process::<ControllerManager>(*process).is_some());
-    world.is_healthy() && managers.iter().any(is_up) && others.iter().all(is_up)
-}
-
 /// What the client of a controller calls itself (`DynamicControllerClientBuilder`, or `SimpleControllerClientBuilder` of the one that
 /// works as the manager itself).
 fn user_agent(rest: &RestClient, controller: &dyn ControllerDescriptor) -> String {
@@ -270,10 +261,10 @@ impl Process for ControllerManager {
 
     /// Sieve's patterns, and what its informers know: `hold` and `release`.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
-        match sieve::strike(what) {
-            Some(strike) => cx.spawn(strike),
-            None => return self.controllers.informers.command(cx, what, args),
-        }
+        let Some(strike) = sieve::strike(what) else {
+            return self.controllers.informers.command(cx, what, args);
+        };
+        cx.spawn(strike);
         Ok(())
     }
 

@@ -14,7 +14,9 @@ use wavetank_api::{Object, json};
 use wavetank_client::cut_off::{self, Wrote};
 use wavetank_component::{Need, PropertyInfo};
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Check, Digest, NotState, Note, Property, Violation, World, digest};
+use wavetank_engine::{
+    Check, Digest, NotState, Note, ProcId, Process, Property, Status, Violation, World, digest,
+};
 
 use super::normal::{Normal, generated};
 use super::objects::{Objects, Stored, changes, is_orphan};
@@ -67,6 +69,22 @@ impl<'a> From<&'a Wrote> for Asks<'a> {
             object: Some((name, generate_name)),
         }
     }
+}
+
+/// What a process of this type asks that is [watched](wavetank_client::RestClient::watched), if the note tells that.
+pub fn asks<'a, P: Process>(world: &World, note: &'a Note, _: &'static str) -> Option<Asks<'a>> {
+    let wrote = note.body.get::<Wrote>()?;
+    world.process::<P>(note.process)?;
+    Some(wrote.into())
+}
+
+/// Is one of the processes of this type up, and all that they need?
+pub fn can_work<P: Process>(world: &World) -> bool {
+    let is_up = |process: &ProcId| world.status(*process) == Status::Up;
+    let (own, others): (Vec<ProcId>, Vec<ProcId>) = world
+        .processes()
+        .partition(|process| world.process::<P>(*process).is_some());
+    world.is_healthy() && own.iter().any(is_up) && others.iter().all(is_up)
 }
 
 /// So many times as often it may write,

@@ -2,17 +2,21 @@
 //! their objects are told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::EVENTS;
+use wavetank_client::cut_off::CutOff;
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::{
-    Component, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Stored, Wiring,
+    Component, Description, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Stored,
+    Wiring,
 };
+use wavetank_components::sieve::{self, alike};
 use wavetank_components::{informers, kube_apiserver};
-use wavetank_engine::Name;
+use wavetank_engine::{Check, Name, Note, World};
 use wavetank_kube_controller_manager as kube_controller_manager;
 use wavetank_version::{List, Listed, Selection};
 
@@ -21,6 +25,9 @@ use crate::manager::{Manager, Reconciler};
 
 /// The known bugs of the parts of the client that a replica has.
 const CLIENT: [List; 2] = [InformerDefect::LIST, ElectionDefect::LIST];
+
+/// A key that failed while a storm of some minutes lasted comes back within about as long again.
+const BACK_OFF: Duration = Duration::from_secs(300);
 
 type Make<R> = Arc<dyn Fn(&Selection) -> R + Send + Sync>;
 
@@ -79,13 +86,29 @@ impl<R: Reconciler> Operator<R> {
     /// It is held to this wherever it is. What the property needs is the operator, whatever else it says.
     #[must_use]
     pub fn promises(mut self, mut property: PropertyInfo) -> Operator<R> {
-        property.need = Need {
-            met: |spec| spec.count(R::REPLICAS) > 0,
-            lacking: "an operator, and there is none",
-            add: "its replicas to `topology`",
-        };
+        property.need = needed::<R>();
         self.properties.push(property);
         self
+    }
+}
+
+/// What is said of an operator needs one.
+const fn needed<R: Reconciler>() -> Need {
+    Need {
+        met: |spec| spec.count(R::REPLICAS) > 0,
+        lacking: "an operator, and there is none",
+        add: "its replicas to `topology`",
+    }
+}
+
+/// What is compared with a run without faults.
+const fn compared<R: Reconciler>() -> alike::Replicas {
+    alike::Replicas {
+        key: R::REPLICAS,
+        asks: alike::asks::<Manager<R>>,
+        can_work: alike::can_work::<Manager<R>>,
+        compared: |_, normal| Some(normal),
+        all_along: false,
     }
 }
 
@@ -101,6 +124,10 @@ impl<R: Reconciler> Component for Operator<R> {
     fn replicas(&self) -> Option<Replicas> {
         let about = "The number of replicas of the operator, of which one leads.";
         Some(Replicas::counted(R::REPLICAS, self.prefix, about))
+    }
+
+    fn workload(&self) -> Vec<Load> {
+        sieve::loads(R::REPLICAS, needed::<R>())
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -130,6 +157,10 @@ impl<R: Reconciler> Component for Operator<R> {
         let Some(rest) = informers::rest(setup, wiring) else {
             return;
         };
+        let rest = match sieve::is_asked(R::REPLICAS, setup) {
+            true => rest.watched(),
+            false => rest,
+        };
         let client = setup.selection(rest.release, &CLIENT);
         let own = setup.selection(rest.release, &self.defects);
         for (number, name) in (1..).zip(wiring.names(R::REPLICAS)) {
@@ -156,7 +187,37 @@ impl<R: Reconciler> Component for Operator<R> {
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {
-        self.properties.clone()
+        let mut all = self.properties.clone();
+        all.push(alike::ends_alike(compared::<R>(), needed::<R>()));
+        all
+    }
+
+    /// Where runs are compared it has to have done all that was left.
+    fn settles(&self, setup: &Setup) -> Duration {
+        match sieve::is_asked(R::REPLICAS, setup) {
+            true => {
+                let leads = kube_controller_manager::settles(setup);
+                leads + sieve::is_over_after(R::REPLICAS, setup) + BACK_OFF
+            }
+            false => Duration::ZERO,
+        }
+    }
+
+    fn ending(&self, world: &World) -> Option<Json> {
+        alike::ending(world, R::REPLICAS)
+    }
+
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
+        Some(alike::compare(R::REPLICAS, undisturbed, run))
+    }
+
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
+        world.process::<Manager<R>>(note.process)?;
+        let text = note.body.get::<CutOff>()?.to_string();
+        Some(Description {
+            text,
+            about: Vec::new(),
+        })
     }
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {

@@ -17,6 +17,7 @@ use wavetank_client::{EventRecorder, Failure, RestClient};
 use wavetank_components::elected::{
     Elected, LEAD, process_next_work_item, worker_ended, workers_begin,
 };
+use wavetank_components::sieve;
 use wavetank_engine::{
     Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
@@ -156,9 +157,13 @@ impl<R: Reconciler> Process for Manager<R> {
         self.elected.stop(cx);
     }
 
-    /// What its informers know: `hold` and `release`.
+    /// Sieve's patterns, and what its informers know: `hold` and `release`.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
-        self.informers.command(cx, what, args)
+        let Some(strike) = sieve::strike(what) else {
+            return self.informers.command(cx, what, args);
+        };
+        cx.spawn(strike);
+        Ok(())
     }
 
     fn crash(&mut self) {
@@ -170,6 +175,7 @@ impl<R: Reconciler> Process for Manager<R> {
         let ours = self.elected.routine(task);
         let ours = ours.or_else(|| self.informers.routine(task));
         let ours = ours.or_else(|| self.recorder.routine(task));
+        let ours = ours.or_else(|| sieve::routine(task, &self.informers));
         if let Some(future) = ours.or_else(|| WorkQueue::routine(task)) {
             return future;
         }
