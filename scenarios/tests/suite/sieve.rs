@@ -24,6 +24,23 @@ fn equal_revision_collides() {
     shows_defect(SIEVE, 9..10, "equal-revision-collides", END);
 }
 
+/// Else it would not be known what managers ask, and nothing be compared.
+#[test]
+fn the_oracle_needs_a_pattern() {
+    let dir = scratch("sieve-without");
+    let lines = SIEVE.lines();
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.contains("-state: {every"))
+        .collect();
+    let text = lines.join("\n").replace("name: sieve", "name: own");
+    fs::write(dir.join("own.yaml"), text).expect("a folder of our own");
+    let texts = [
+        "is about one of Sieve's patterns, and there is none",
+        "add `controller-managers-intermediate-state: {every: 10s}` to `workload`",
+    ];
+    run(&dir, &["run", "own.yaml"]).expect(2, &texts);
+}
+
 /// The story of a run with this pattern, and no other.
 fn told(pattern: &str) -> String {
     let dir = scratch(&format!("sieve-{pattern}"));

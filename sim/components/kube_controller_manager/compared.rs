@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::{Resource, json};
-use wavetank_component::{Component, Load, PropertyInfo, Setup, Spec};
+use wavetank_component::{Component, Load, Need, PropertyInfo, Setup, Spec};
 use wavetank_components::sieve;
 use wavetank_components::sieve::alike::{self, Replicas};
 use wavetank_engine::{Check, World};
@@ -23,6 +23,13 @@ pub(super) const SIEVE: &str = "sieve";
 /// What Sieve does to controller managers.
 #[derive(Clone, Copy, Debug)]
 pub struct Sieve;
+
+/// Only where they are told one of the patterns it is known what they ask.
+const TOLD: Need = Need {
+    met: |spec| (INFORMERS_NEEDED.met)(spec) && sieve::is_asked(KEY, spec),
+    lacking: "one of Sieve's patterns, and there is none",
+    add: "`controller-managers-intermediate-state: {every: 10s}` to `workload`",
+};
 
 const COMPARED: Replicas = Replicas {
     key: KEY,
@@ -86,7 +93,7 @@ impl Component for Sieve {
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {
-        vec![alike::ends_alike(COMPARED, INFORMERS_NEEDED)]
+        vec![alike::ends_alike(COMPARED, TOLD)]
     }
 
     /// When the last of the controllers has.

@@ -101,6 +101,15 @@ const fn needed<R: Reconciler>() -> Need {
     }
 }
 
+/// Only where it is told one of Sieve's patterns it is known what it asks.
+const fn told<R: Reconciler>() -> Need {
+    Need {
+        met: |spec| sieve::is_asked(R::REPLICAS, spec),
+        lacking: "one of Sieve's patterns, and there is none",
+        add: "one under the key of its replicas to `workload`: `KEY-intermediate-state: {every: 10s}`",
+    }
+}
+
 /// What is compared with a run without faults.
 const fn compared<R: Reconciler>() -> alike::Replicas {
     alike::Replicas {
@@ -188,7 +197,7 @@ impl<R: Reconciler> Component for Operator<R> {
 
     fn properties(&self) -> Vec<PropertyInfo> {
         let mut all = self.properties.clone();
-        all.push(alike::ends_alike(compared::<R>(), needed::<R>()));
+        all.push(alike::ends_alike(compared::<R>(), told::<R>()));
         all
     }
 
