@@ -78,7 +78,7 @@ pub(crate) fn tell(rx: Rx, request: &Request) {
 }
 
 /// A write of a process that is watched is done: it may end here, and then nothing of it goes on.
-pub(crate) async fn is_done(rx: Rx, request: &Request) {
+pub(crate) async fn done(rx: Rx, request: &Request) {
     let ends = rx.update(&ENDS_AFTER, |left| {
         *left = left.map(|left| left.saturating_sub(1));
         *left == Some(0)

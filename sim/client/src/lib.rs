@@ -5,7 +5,8 @@
 //! `transport`, to the server of its own process or through a `load_balancer` with its `health_checks`. `workqueue`
 //! is what controllers work from, `leader_election` what candidates for one task do, `event_recorder` what reports
 //! Events; `wait` has
-//! the loops and says how long they wait. `cut_off` tells writes, and ends a process after one. `observed` is what informers tell, `words` puts it into words, `monitors`
+//! the loops and says how long they wait. `cut_off` tells writes, and ends a process after one. `observed` is what
+//! informers tell, `describe` puts it into words, `monitors`
 //! say what is promised. Who uses a cluster for a scenario's sake is in `wavetank_actors`.
 
 pub mod cut_off;

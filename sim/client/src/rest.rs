@@ -189,7 +189,7 @@ impl RestClient {
                 Ok(answer) => match refused(answer.expect()) {
                     None => {
                         if is_watched {
-                            cut_off::is_done(rx, &request).await;
+                            cut_off::done(rx, &request).await;
                         }
                         return Ok(answer);
                     }

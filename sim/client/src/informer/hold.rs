@@ -75,6 +75,15 @@ impl Informers {
     }
 }
 
+/// Tells that an informer is held, and lets it go after so long.
+fn held_for(rx: Rx, number: usize, lasts: Duration) {
+    rx.note(Held {
+        informer: number as u32,
+        held: true,
+    });
+    rx.arm(let_go(number), lasts);
+}
+
 impl Informers {
     /// Holds all that are not held, at their watches, for so long. Where they have not begun nothing is held.
     pub fn hold_all(&self, rx: Rx, lasts: Duration) {
@@ -92,11 +101,7 @@ impl Informers {
             .collect()
         });
         for number in held {
-            rx.note(Held {
-                informer: number as u32,
-                held: true,
-            });
-            rx.arm(let_go(number), lasts);
+            held_for(rx, number, lasts);
         }
     }
 }
@@ -120,11 +125,7 @@ pub(super) async fn lag(rx: Rx, own: Arc<Informers>) -> Outcome {
         is_free.then_some(number)
     });
     if let Some(number) = held {
-        rx.note(Held {
-            informer: number as u32,
-            held: true,
-        });
-        rx.arm(let_go(number), Duration::from_secs(seconds));
+        held_for(rx, number, Duration::from_secs(seconds));
     }
     Outcome::Done
 }
