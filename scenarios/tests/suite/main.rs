@@ -69,6 +69,7 @@ mod traces;
 mod two_elections;
 mod used_kinds;
 mod versions;
+mod volume_defects;
 mod watch_defects;
 mod whole_traces;
 mod workload_defects;

@@ -279,7 +279,8 @@ fn a_release_between_two_needs_no_more_than_a_row() {
             "quota-storm",
             "range-storm",
             "sieve",
-            "stateful-storm"
+            "stateful-storm",
+            "volume-storm"
         ]
     );
     assert!(found.is_empty(), "{found:?}");

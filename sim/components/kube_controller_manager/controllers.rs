@@ -44,6 +44,8 @@ controllers! {
     horizontalpodautoscaler::DECLARED,
     node_ipam::DECLARED,
     serviceaccount_tokens::DECLARED,
+    persistentvolume::DECLARED,
+    pv_protection::DECLARED,
 }
 
 /// `NewControllerDescriptors`

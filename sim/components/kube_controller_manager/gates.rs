@@ -34,6 +34,11 @@ gates! {
     pub DAEMON_SET_CONTROLLER = Gate::since(1, 36);
     /// The controller that protects claims in the form that is here.
     pub CLAIM_PROTECTION_CONTROLLER = Gate::since(1, 36);
+    /// The controller that binds claims to volumes in the form that is here: it asks an apiserver for claims that its cache does not
+    /// show as volumes have them, and gives classes to claims later on.
+    pub VOLUME_BINDER_CONTROLLER = Gate::since(1, 36);
+    /// The controller that protects volumes in the form that is here.
+    pub VOLUME_PROTECTION_CONTROLLER = Gate::since(1, 36);
     /// The controller of quotas in the form that is here.
     pub QUOTA_CONTROLLER = Gate::since(1, 36);
     /// The pod garbage collector in the form that is here: what it says of a pod is a patch of its status.

@@ -50,9 +50,83 @@ pub(super) const PERSISTENT_VOLUMES: Declared = Declared {
             errors.required("spec.capacity", "");
         }
     },
+    validate_update: |new, old, errors| {
+        if source(new) != source(old) {
+            let why = "spec.persistentvolumesource is immutable after creation";
+            errors.forbidden("spec.persistentvolumesource", why);
+        }
+        immutable_mode(new, old, errors);
+    },
     returns_deleted: true,
     ..Declared::CLUSTER
 };
+
+/// Where a volume is: what remains of the specification of a volume.
+fn source(volume: &Json) -> Vec<(&String, &Json)> {
+    const OTHERS: [&str; 9] = [
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    ];
+    let spec = json::at(volume, &["spec"]).and_then(Json::as_object);
+    let fields = spec.into_iter().flatten();
+    fields
+        .filter(|(name, _)| !OTHERS.contains(&name.as_str()))
+        .collect()
+}
+
+fn immutable_mode(new: &Json, old: &Json, errors: &mut ErrorList) {
+    let mode = |of| json::at(of, &["spec", "volumeMode"]);
+    if mode(new) != mode(old) {
+        let bad = mode(new).cloned().unwrap_or_default();
+        errors.invalid("volumeMode", &bad, crate::metadata::IMMUTABLE);
+    }
+}
+
+/// `ValidatePersistentVolumeClaimUpdate`: a claim gets its volume once, and its class if it has none; what is bound may ask for more.
+fn validate_persistent_volume_claim_update(new: &Json, old: &Json, errors: &mut ErrorList) {
+    let spec = |of: &Json| json::at(of, &["spec"]).cloned().unwrap_or_default();
+    let (mut asked, mut before) = (spec(new), spec(old));
+    let mut as_asked = |path: &[&str]| match json::at(&asked, path) {
+        Some(value) => json::set(&mut before, path, value.clone()),
+        None => drop(json::remove(&mut before, path)),
+    };
+    if json::text(old, &["spec", "volumeName"]).is_empty() {
+        as_asked(&["volumeName"]);
+    }
+    if json::at(old, &["spec", "storageClassName"]).is_none() {
+        as_asked(&["storageClassName"]);
+    }
+    let storage = ["resources", "requests", "storage"];
+    if json::text(new, &["status", "phase"]) == "Bound" {
+        as_asked(&storage);
+        as_asked(&["volumeAttributesClassName"]);
+    }
+    // How a quantity is written does not matter.
+    for of in [&mut asked, &mut before] {
+        if let Some(bytes) = json::at(of, &storage).and_then(crate::quota::milli_value) {
+            json::set(of, &storage, bytes);
+        }
+    }
+    if asked != before {
+        let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n";
+        errors.forbidden("spec", why);
+    }
+    let size = |of, path: &[&str]| json::at(of, path).and_then(crate::quota::milli_value);
+    let requested = ["spec", "resources", "requests", "storage"];
+    let shrinks = size(new, &requested) < size(old, &requested);
+    if shrinks && size(new, &requested) <= size(old, &["status", "capacity", "storage"]) {
+        let why = "field can not be less than status.capacity";
+        errors.forbidden(requested.join("."), why);
+    }
+    immutable_mode(new, old, errors);
+}
 
 /// The defaults of a claim.
 pub(super) fn default_claim(claim: &mut Json) {
@@ -79,6 +153,7 @@ pub(super) const PERSISTENT_VOLUME_CLAIMS: Declared = Declared {
             errors.required("spec.resources[storage]", "");
         }
     },
+    validate_update: validate_persistent_volume_claim_update,
     returns_deleted: true,
     ..Declared::NAMESPACED
 };
