@@ -44,7 +44,10 @@ impl Checker<'_> {
         let Some(property) = self.components.property(name) else {
             let all = self.components.properties();
             let all: Vec<&str> = all.iter().map(|named| named.info.name).collect();
-            let help = suggest::help(name, &all, "the properties are");
+            let help = match suggest::nearest(name, &all) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("`wavetank list properties` has all {}", all.len()),
+            };
             self.wrong(path, Value, format!("unknown property `{name}`"), help);
             return false;
         };

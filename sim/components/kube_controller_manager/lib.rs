@@ -26,6 +26,7 @@ use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_client::leader_election::{LEASE_DURATION, LockKind};
 use wavetank_client::{ElectionDefect, InformerDefect};
+use wavetank_component::file::suggest;
 use wavetank_component::values::Choices;
 use wavetank_component::{
     Component, Description, Hit, Keys, Load, Mistakes, Need, PropertyInfo, Replicas, Section,
@@ -138,7 +139,7 @@ impl Component for KubeControllerManager {
             let all = new_controller_descriptors();
             let all: Vec<&str> = all.iter().map(|own| own.controller_name()).collect();
             let message = format!("there is no controller `{unknown}`");
-            let help = format!("the controllers are: {}", all.join(", "));
+            let help = suggest::help(unknown, &all, "the controllers are");
             mistakes.value(Section::Options, "controllers", message, help);
         }
         let mut durations = options.leader_elect_lease_durations.iter();

@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 use wavetank_api::json;
-use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES};
+use wavetank_api::kinds::PERSISTENT_VOLUMES;
 use wavetank_component::{Description, Stored};
 use wavetank_engine::Note;
 
-use super::fields::{claim_key, claim_ref, phase, volume_name};
+use super::fields::{claim_key, claim_ref, phase};
 use super::notes::{Act, Acts, LooksUp};
 
 /// What it says.
@@ -34,27 +34,15 @@ pub(super) fn note(note: &Note) -> Option<Description> {
     })
 }
 
-/// A volume or a claim.
+/// A volume. Claims are told by who makes them for sets.
 pub(super) fn stored(key: &str, value: Option<&Json>) -> Option<Stored> {
-    let name_in = |registry: &str| key.strip_prefix(registry)?.strip_prefix('/');
-    let (name, text) = match name_in(PERSISTENT_VOLUMES.registry) {
-        Some(name) => (name, value.map(volume)),
-        None => (
-            name_in(PERSISTENT_VOLUME_CLAIMS.registry)?,
-            value.map(claim),
-        ),
-    };
+    let name = key
+        .strip_prefix(PERSISTENT_VOLUMES.registry)?
+        .strip_prefix('/')?;
     Some(Stored {
-        text,
+        text: value.map(volume),
         about: vec![name.to_owned()],
     })
-}
-
-fn going(of: &Json) -> &'static str {
-    match json::text(of, &["metadata", "deletionTimestamp"]) {
-        "" => "",
-        _ => ", being deleted",
-    }
 }
 
 fn volume(of: &Json) -> String {
@@ -62,15 +50,9 @@ fn volume(of: &Json) -> String {
         let uid = json::text(own, &["uid"]);
         format!(", for {} ({uid})", claim_key(own))
     });
-    let claimed = claimed.unwrap_or_default();
-    format!("{}{claimed}{}", phase(of), going(of))
-}
-
-fn claim(of: &Json) -> String {
-    let uid = json::text(of, &["metadata", "uid"]);
-    let has = match volume_name(of) {
-        "" => String::new(),
-        name => format!(", of the volume {name}"),
+    let going = match json::at(of, &["metadata", "deletionTimestamp"]) {
+        Some(_) => ", being deleted",
+        None => "",
     };
-    format!("{}{has}, uid {uid}{}", phase(of), going(of))
+    format!("{}{}{going}", phase(of), claimed.unwrap_or_default())
 }

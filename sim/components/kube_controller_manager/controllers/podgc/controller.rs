@@ -71,7 +71,7 @@ pub(super) fn is_pod_terminated(pod: &Object) -> bool {
 }
 
 /// `IsNodeReady`
-fn is_node_ready(node: &Json) -> bool {
+pub(super) fn is_node_ready(node: &Json) -> bool {
     let conditions = json::list(node, &["status", "conditions"]);
     let ready = conditions.iter().find(|own| own["type"] == "Ready");
     ready.is_some_and(|own| own["status"] == "True")

@@ -76,11 +76,23 @@ fn pod_in_words(pod: &Json) -> String {
         false => phase,
     };
     let app = json::text(pod, &["metadata", "labels", "app"]);
-    match get_controller_of(pod) {
-        None => format!("{state}, labelled {app}, of nobody"),
+    let of = match get_controller_of(pod) {
+        None => "nobody".to_owned(),
         Some(own) => {
             let (kind, name) = (json::text(own, &["kind"]), json::text(own, &["name"]));
-            format!("{state}, labelled {app}, of the {kind} {name}")
+            format!("the {kind} {name}")
         }
-    }
+    };
+    let on = match json::text(pod, &["spec", "nodeName"]) {
+        "" => String::new(),
+        node => format!(", on {node}"),
+    };
+    // What it waits for that is being deleted, or that nothing but this is left of.
+    let held = json::list(pod, &["metadata", "finalizers"]).iter();
+    let held: Vec<&str> = held.filter_map(Json::as_str).collect();
+    let held = match held.is_empty() {
+        true => String::new(),
+        false => format!(", held by {}", held.join(" and ")),
+    };
+    format!("{state}, labelled {app}, of {of}{on}{held}")
 }

@@ -85,9 +85,15 @@ fn claim(claim: &Json) -> String {
         })
         .collect();
     let goes = json::at(claim, &["metadata", "deletionTimestamp"]).is_some();
-    let goes = if goes { "being deleted, " } else { "" };
-    match owners.is_empty() {
-        true => format!("{goes}of nobody"),
-        false => format!("{goes}of {}", owners.join(" and ")),
-    }
+    let goes = if goes { ", being deleted" } else { "" };
+    let phase = json::text(claim, &["status", "phase"]);
+    let volume = match json::text(claim, &["spec", "volumeName"]) {
+        "" => String::new(),
+        volume => format!(", its volume {volume}"),
+    };
+    let of = match owners.is_empty() {
+        true => "nobody".to_owned(),
+        false => owners.join(" and "),
+    };
+    format!("{phase}{volume}, of {of}{goes}")
 }
