@@ -266,6 +266,25 @@ impl<'a> Args<'a> {
         Ok(Some(found.1))
     }
 
+    /// What is done uses these keys, and no others.
+    ///
+    /// # Errors
+    /// If another one was said: which it uses.
+    pub fn only(&self, what: &str, uses: &[&str]) -> Result<(), String> {
+        let said = self.all.as_object().into_iter().flatten();
+        let mut said = said.map(|(key, _)| key.as_str());
+        let asked = self.asked.borrow();
+        match said.find(|key| *key != "what" && asked.contains(key) && !uses.contains(key)) {
+            None => Ok(()),
+            Some(other) if uses.is_empty() => Err(format!("`{what}` does not use `{other}`")),
+            Some(other) => {
+                let uses: Vec<String> = uses.iter().map(|key| format!("`{key}`")).collect();
+                let uses = uses.join(", ");
+                Err(format!("`{what}` does not use `{other}`: it uses {uses}"))
+            }
+        }
+    }
+
     /// All that is understood has been asked for.
     ///
     /// # Errors
@@ -310,6 +329,17 @@ mod tests {
         let refused = read(&json!({"what": "move"}));
         let why = "`what` is one of create, delete, not `move`";
         assert_eq!(refused, Err(why.to_owned()));
+    }
+
+    #[test]
+    fn what_is_not_used_by_what_is_done_is_refused() {
+        let all = json!({"what": "make", "claim": "c0"});
+        let args = Args::of(&all);
+        assert_eq!(args.text("claim").as_deref(), Some("c0"));
+        let refused = args.only("make", &["volume", "size"]);
+        let why = "`make` does not use `claim`: it uses `volume`, `size`";
+        assert_eq!(refused, Err(why.to_owned()));
+        assert_eq!(args.only("give-up", &["claim"]), Ok(()));
     }
 
     #[test]

@@ -74,10 +74,12 @@ pub(super) fn shrink(
         None => shrunk.trace,
     };
     if let Ok(story) = replay::story(case, &smallest) {
+        let found = smallest.end();
         violation.story = story;
         violation.smaller = Some(Smaller {
             trace: out.display().to_string(),
-            events: smallest.end().events,
+            events: found.events,
+            message: found.violation.as_ref().map(|own| own.message.clone()),
         });
     }
 }

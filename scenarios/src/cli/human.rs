@@ -241,6 +241,10 @@ fn violation(violation: &Violation) -> String {
     if let Some(smaller) = &violation.smaller {
         let events = count(smaller.events, "event");
         text += &fact("smaller", &format!("{} ({events})", smaller.trace));
+        let other = smaller.message.as_ref();
+        if let Some(message) = other.filter(|own| **own != violation.what.message) {
+            text += &fact("", &format!("in it, and in the story: {message}"));
+        }
     }
     text + &story(&violation.story)
 }

@@ -134,6 +134,8 @@ pub(super) struct Violation {
 pub(super) struct Smaller {
     pub trace: String,
     pub events: u64,
+    /// What happens in it, which may be to others. The story is of this one.
+    pub message: Option<String>,
 }
 
 /// The names that an attribution consists of.

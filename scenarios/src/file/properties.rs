@@ -46,7 +46,10 @@ impl Checker<'_> {
             let all: Vec<&str> = all.iter().map(|named| named.info.name).collect();
             let help = match suggest::nearest(name, &all) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("`wavetank list properties` has all {}", all.len()),
+                None => format!(
+                    "`wavetank list properties` has all {}, with `--for FILE` those of a scenario",
+                    all.len()
+                ),
             };
             self.wrong(path, Value, format!("unknown property `{name}`"), help);
             return false;

@@ -11,9 +11,9 @@ use wavetank_api::Resource;
 use wavetank_client::RestClient;
 use wavetank_component::{
     Component, Description, Hit, Keys, Load, Mistakes, Need, Number, PropertyInfo, Replicas,
-    Section, Setup, Spec, Stored, Wiring,
+    Section, Setup, Spec, Stored, View, Wiring,
 };
-use wavetank_engine::{FaultKind, Note, World};
+use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{Gate, List};
 
 use super::compared::SIEVE;
@@ -67,6 +67,8 @@ pub(crate) struct Declared {
     pub note: fn(&Note) -> Option<Description>,
     /// What it and its users keep in etcd, in words.
     pub stored: fn(&str, Option<&Json>) -> Option<Stored>,
+    /// What it holds of objects besides its informers, in a process.
+    pub views: fn(&World, ProcId) -> Vec<View>,
     /// Makes it, with so many workers.
     pub new: fn(&Setup, &mut ControllerContext, u32) -> Arc<dyn Controller>,
 }
@@ -185,6 +187,7 @@ impl Declared {
             applies: false,
             note: |_| None,
             stored: |_, _| None,
+            views: |_, _| Vec::new(),
             new,
         }
     }
@@ -318,6 +321,10 @@ impl Component for Declared {
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
         (self.stored)(key, value)
+    }
+
+    fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        (self.views)(world, process)
     }
 }
 

@@ -6,9 +6,19 @@ use strsim::osa_distance;
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let bound = (word.chars().count() / 3).max(1);
     let near = known.iter().map(|name| (osa_distance(word, name), *name));
-    near.filter(|(distance, _)| *distance <= bound)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let near = near.filter(|(distance, _)| *distance <= bound);
+    let nearest = near.min_by_key(|(distance, _)| *distance);
+    nearest.map_or_else(|| of_the_same_parts(word, known), |(_, name)| Some(name))
+}
+
+/// The one that has most parts in common with a word of several, if that is half of them, and no other has as many.
+fn of_the_same_parts<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let parts: Vec<&str> = word.split('-').collect();
+    let common = |name: &str| name.split('-').filter(|part| parts.contains(part)).count();
+    let most = known.iter().map(|name| common(name)).max()?;
+    let mut alike = known.iter().filter(|name| common(name) == most);
+    let found = alike.next().filter(|_| alike.next().is_none())?;
+    (most >= 2 && 2 * most >= parts.len()).then_some(*found)
 }
 
 /// A help that suggests the nearest name, or else lists all after `otherwise`.

@@ -60,10 +60,12 @@ impl Write {
     /// As the server told it; `None` for what is no write of a controller.
     pub fn audited(audited: &Audited) -> Option<Write> {
         let request = &audited.request;
+        let path = Path::of(&request.path)?;
         let verb = match request.method {
             Method::Post => "create",
             Method::Put => "update",
             Method::Patch => "patch",
+            Method::Delete if path.name.is_none() => "deletecollection",
             Method::Delete => "delete",
             _ => return None,
         };
@@ -72,20 +74,28 @@ impl Write {
             None if audited.by_itself => SERVER,
             None => return None,
         };
-        let path = Path::of(&request.path)?;
         if NOISE.contains(&path.resource.plural) {
             return None;
         }
         let response = audited.response.json();
         let code = u64::from(audited.response.code);
-        let named = || response["metadata"]["name"].as_str().unwrap_or_default();
-        let name = path.name.unwrap_or_else(named);
+        // What is refused has its name from what was sent.
+        let of = |object: &'_ Json| object["metadata"]["name"].as_str().map(str::to_owned);
+        let sent = || match &request.body {
+            Body::Json(object) if verb == "create" => of(object),
+            _ => None,
+        };
+        let name = path.name.map(str::to_owned);
+        let name = name.or_else(|| of(&response)).or_else(sent);
+        let name = name.unwrap_or_default();
         Some(Write {
             user: user.to_owned(),
             verb: verb.to_owned(),
             resource: path.qualified(),
             name: match path.namespace {
-                "" => name.to_owned(),
+                // A namespace is in itself, for audit logs.
+                "" if path.resource.plural == "namespaces" => format!("{name}/{name}"),
+                "" => name,
                 namespace => format!("{namespace}/{name}"),
             },
             code,

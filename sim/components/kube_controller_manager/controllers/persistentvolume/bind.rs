@@ -74,13 +74,15 @@ impl PersistentVolumeController {
         if claims_first {
             claim = self.bind_claim_to_volume(rx, claim, &volume).await?;
             claim = self
-                .update_claim_status(rx, claim, BOUND, Some(&volume))
+                .update_claim_status(rx, claim, (BOUND, ""), Some(&volume))
                 .await?;
         }
         let volume = self.bind_volume_to_claim(rx, volume, &claim).await?;
-        let volume = self.update_volume_phase(rx, volume, BOUND, "").await?;
+        let volume = self
+            .update_volume_phase(rx, volume, (BOUND, ""), "")
+            .await?;
         let claim = self.bind_claim_to_volume(rx, claim, &volume).await?;
-        self.update_claim_status(rx, claim, BOUND, Some(&volume))
+        self.update_claim_status(rx, claim, (BOUND, ""), Some(&volume))
             .await?;
         Ok(())
     }
@@ -143,8 +145,10 @@ impl PersistentVolumeController {
         rx: Rx,
         claim: Stored,
         phase: &'static str,
+        why: &'static str,
     ) -> Result<(), Failed> {
-        self.update_claim_status(rx, claim, phase, None).await?;
+        self.update_claim_status(rx, claim, (phase, why), None)
+            .await?;
         Ok(())
     }
 
@@ -153,7 +157,7 @@ impl PersistentVolumeController {
         &self,
         rx: Rx,
         claim: Stored,
-        to: &'static str,
+        (to, why): (&'static str, &'static str),
         volume: Option<&Stored>,
     ) -> Result<Stored, Failure> {
         let mut json = claim.json();
@@ -184,7 +188,7 @@ impl PersistentVolumeController {
         if json == before {
             return Ok(claim);
         }
-        acts(rx, pod_key(&claim.object), Act::SetsPhase(to));
+        acts(rx, pod_key(&claim.object), Act::SetsPhase(to, why));
         self.put_claim(rx, Of::Status, &claim, json).await
     }
 
@@ -193,7 +197,7 @@ impl PersistentVolumeController {
         &self,
         rx: Rx,
         volume: Stored,
-        to: &'static str,
+        (to, why): (&'static str, &'static str),
         message: &str,
     ) -> Result<Stored, Failure> {
         if phase(volume.object.json()) == to {
@@ -205,7 +209,7 @@ impl PersistentVolumeController {
             "" => drop(json::remove(&mut json, &["status", "message"])),
             message => json::set(&mut json, &["status", "message"], message),
         }
-        acts(rx, volume.object.name(), Act::SetsPhase(to));
+        acts(rx, volume.object.name(), Act::SetsPhase(to, why));
         self.put_volume(rx, Of::Status, json).await
     }
 
@@ -224,7 +228,8 @@ impl PersistentVolumeController {
         }
         acts(rx, volume.object.name(), Act::UnbindsVolume);
         let unbound = self.put_volume(rx, Of::Spec, json).await?;
-        self.update_volume_phase(rx, unbound, AVAILABLE, "").await?;
+        self.update_volume_phase(rx, unbound, (AVAILABLE, ""), "")
+            .await?;
         Ok(())
     }
 }

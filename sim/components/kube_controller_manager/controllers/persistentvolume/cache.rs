@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use wavetank_api::Stored;
 use wavetank_client::workqueue::Item;
-use wavetank_engine::{Cell, Rx};
+use wavetank_engine::{Cell, ProcId, Rx, World};
 
 /// One of them: its objects by their keys.
 pub(super) struct Cache(Cell<BTreeMap<Item, Stored>>);
@@ -24,6 +24,12 @@ impl Cache {
     /// All that it has, in the order of keys.
     pub(super) fn all(&self, rx: Rx) -> Vec<Stored> {
         rx.update(&self.0, |all| all.values().cloned().collect())
+    }
+
+    /// What it has, for those who look at a process from outside.
+    pub(super) fn look(&self, world: &World, process: ProcId) -> Vec<(Item, Stored)> {
+        let all = world.cell(process, &self.0).into_iter();
+        all.collect()
     }
 
     /// `Delete`

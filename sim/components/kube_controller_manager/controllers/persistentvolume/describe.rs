@@ -24,7 +24,8 @@ pub(super) fn note(note: &Note) -> Option<Description> {
         Act::BindsVolume(claim) => format!("is about to bind the volume {on} to {claim}"),
         Act::BindsClaim(volume) => format!("is about to bind the claim {on} to {volume}"),
         Act::UnbindsVolume => format!("is about to unbind the volume {on}"),
-        Act::SetsPhase(phase) => format!("is about to say that {on} is {phase}"),
+        Act::SetsPhase(phase, "") => format!("is about to say that {on} is {phase}"),
+        Act::SetsPhase(phase, why) => format!("{why}: is about to say that {on} is {phase}"),
         Act::AssignsClass(class) => format!("is about to give the claim {on} the class {class}"),
         Act::AsksProvisioner(by) => format!("is about to ask {by} for a volume of {on}"),
     };

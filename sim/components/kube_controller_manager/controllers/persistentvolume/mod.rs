@@ -1,7 +1,8 @@
 //! The controller that binds claims to volumes (`pkg/controller/volume/persistentvolume`), which calls itself a space shuttle.
 //! `controller` is what it is made of, `sync_claim` and `sync_volume` are one sync of each, `bind` is what it writes, `index` which
 //! volume fits a claim, `operations` is what it does beside its workers. `users` are administrators, a provisioner and who claims
-//! storage, `properties` what is promised, `defects` what may be wrong, `describe` how that is told.
+//! storage, `properties` what is promised, `defects` what may be wrong,
+//! `describe` how that is told, `views` what its caches show.
 
 mod bind;
 mod cache;
@@ -16,6 +17,7 @@ mod properties;
 mod sync_claim;
 mod sync_volume;
 mod users;
+mod views;
 
 use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES};
 use wavetank_component::{Load, Need, Replicas};
@@ -74,6 +76,7 @@ pub(crate) const DECLARED: Declared = Declared {
     settles_within: properties::SETTLES_WITHIN,
     note: describe::note,
     stored: describe::stored,
+    views: views::of,
     ..Declared::new(
         (
             "persistentvolume",

@@ -18,8 +18,8 @@ pub(super) enum Act {
     BindsClaim(Item),
     /// A volume is for nobody, or for whom it was kept.
     UnbindsVolume,
-    /// This is the phase.
-    SetsPhase(&'static str),
+    /// This is the phase, and why, where that is no matter of course.
+    SetsPhase(&'static str, &'static str),
     /// A claim is of this class.
     AssignsClass(Item),
     /// A claim waits for this provisioner.

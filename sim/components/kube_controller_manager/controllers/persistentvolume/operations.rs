@@ -169,7 +169,8 @@ impl PersistentVolumeController {
             "Delete" => What::Delete,
             _ => {
                 let why = "Volume has unrecognized PersistentVolumeReclaimPolicy";
-                self.update_volume_phase(rx, volume, FAILED, why).await?;
+                self.update_volume_phase(rx, volume, (FAILED, ""), why)
+                    .await?;
                 return Ok(());
             }
         };
@@ -221,7 +222,8 @@ impl PersistentVolumeController {
                 }
                 plugin => format!("no volume plugin matched name: {plugin}"),
             };
-            self.update_volume_phase(rx, volume, FAILED, &why).await?;
+            self.update_volume_phase(rx, volume, (FAILED, ""), &why)
+                .await?;
         }
         Ok(())
     }
@@ -238,7 +240,9 @@ impl PersistentVolumeController {
         if self.is_volume_released(rx, &newest) {
             // That the phase could not be written is not tried again here.
             let why = "No recycler plugin found for the volume!";
-            let _ = self.update_volume_phase(rx, newest, FAILED, why).await;
+            let _ = self
+                .update_volume_phase(rx, newest, (FAILED, ""), why)
+                .await;
         }
         Ok(())
     }

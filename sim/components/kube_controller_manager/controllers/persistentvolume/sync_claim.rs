@@ -48,14 +48,14 @@ impl PersistentVolumeController {
             self.provision_claim(rx, claim);
             return Ok(());
         }
-        self.set_claim_phase(rx, claim, PENDING).await
+        self.set_claim_phase(rx, claim, PENDING, "").await
     }
 
     /// Who claims has named a volume.
     async fn sync_claim_of_a_volume(&self, rx: Rx, claim: Stored) -> Result<(), Failed> {
         let asked = claim.object.json();
         let Some(volume) = VOLUMES.get_by_key(rx, volume_name(asked)) else {
-            return self.set_claim_phase(rx, claim, PENDING).await;
+            return self.set_claim_phase(rx, claim, PENDING, "").await;
         };
         let own = volume.object.json();
         let fits = match claim_ref(own) {
@@ -69,26 +69,31 @@ impl PersistentVolumeController {
         if is_anothers && has_annotation(asked, BOUND_BY_CONTROLLER) {
             return Err(Failed::InvalidBinding);
         }
-        self.set_claim_phase(rx, claim, PENDING).await
+        self.set_claim_phase(rx, claim, PENDING, "").await
     }
 
     /// `syncBoundClaim`
     async fn sync_bound_claim(&self, rx: Rx, claim: Stored) -> Result<(), Failed> {
         let name = volume_name(claim.object.json());
         if name.is_empty() {
-            return self.set_claim_phase(rx, claim, LOST).await;
+            return self
+                .set_claim_phase(rx, claim, LOST, "the claim names no volume")
+                .await;
         }
         let Some(volume) = VOLUMES.get_by_key(rx, name) else {
             if self.has(BinderDefect::FixLostIsLookedUp) && self.is_there(rx, name).await? {
                 return Ok(());
             }
-            return self.set_claim_phase(rx, claim, LOST).await;
+            return self
+                .set_claim_phase(rx, claim, LOST, "its own cache has no such volume")
+                .await;
         };
         let own = volume.object.json();
         if claim_ref(own).is_none() || claim_uid(own) == claim.object.uid() {
             return self.bind(rx, volume, claim).await;
         }
-        self.set_claim_phase(rx, claim, LOST).await
+        self.set_claim_phase(rx, claim, LOST, "the volume is for another claim")
+            .await
     }
 
     /// With the fix: does an apiserver know the volume? The cache is about to show it then.

@@ -26,12 +26,14 @@ impl PersistentVolumeController {
         let own = volume.object.json();
         let Some(claimed) = claim_ref(own).filter(|_| !claim_uid(own).is_empty()) else {
             // It is unused, or kept for a claim that is not bound to it yet.
-            self.update_volume_phase(rx, volume, AVAILABLE, "").await?;
+            self.update_volume_phase(rx, volume, (AVAILABLE, ""), "")
+                .await?;
             return Ok(());
         };
         let claimed = claimed.clone();
-        let Some(claim) = self.claim_of(rx, &volume, &claimed).await? else {
-            return self.release(rx, volume).await;
+        let claim = match self.claim_of(rx, &volume, &claimed).await? {
+            Ok(claim) => claim,
+            Err(why) => return self.release(rx, volume, why).await,
         };
         let asked = claim.object.json();
         match volume_name(asked) {
@@ -42,20 +44,21 @@ impl PersistentVolumeController {
                 Ok(())
             }
             name if name == volume.object.name() => {
-                self.update_volume_phase(rx, volume, BOUND, "").await?;
+                self.update_volume_phase(rx, volume, (BOUND, ""), "")
+                    .await?;
                 Ok(())
             }
             _ => self.claim_is_bound_elsewhere(rx, volume).await,
         }
     }
 
-    /// The claim that a volume is bound to, if it is there. What the cache does not show may be newer than the cache.
+    /// The claim that a volume is bound to, or why it is not there. What the cache does not show may be newer than the cache.
     async fn claim_of(
         &self,
         rx: Rx,
         volume: &Stored,
         claimed: &Json,
-    ) -> Result<Option<Stored>, Failed> {
+    ) -> Result<Result<Stored, &'static str>, Failed> {
         let key = claim_key(claimed);
         let uid = json::text(claimed, &["uid"]);
         let mut found = CLAIMS.get_by_key(rx, &key);
@@ -72,7 +75,11 @@ impl PersistentVolumeController {
         if is_another && asks && !self.has(BinderDefect::CachedUidsAreTrusted) {
             found = self.look_up(rx, volume, claimed).await?;
         }
-        Ok(found.filter(|own| own.object.uid() == uid))
+        Ok(match found {
+            None => Err("there is no claim of its name"),
+            Some(own) if own.object.uid() != uid => Err("there is another claim of its name"),
+            Some(own) => Ok(own),
+        })
     }
 
     /// Asks an apiserver for the claim.
@@ -96,9 +103,11 @@ impl PersistentVolumeController {
     }
 
     /// The claim must have been deleted. That reclaiming failed once is not overwritten.
-    async fn release(&self, rx: Rx, mut volume: Stored) -> Result<(), Failed> {
+    async fn release(&self, rx: Rx, mut volume: Stored, why: &'static str) -> Result<(), Failed> {
         if !is_released(volume.object.json()) {
-            volume = self.update_volume_phase(rx, volume, RELEASED, "").await?;
+            volume = self
+                .update_volume_phase(rx, volume, (RELEASED, why), "")
+                .await?;
         }
         self.reclaim_volume(rx, volume).await
     }
@@ -107,7 +116,9 @@ impl PersistentVolumeController {
     async fn claim_is_bound_elsewhere(&self, rx: Rx, volume: Stored) -> Result<(), Failed> {
         let own = volume.object.json();
         if has_annotation(own, DYNAMICALLY_PROVISIONED) && reclaim_policy(own) == "Delete" {
-            return self.release(rx, volume).await;
+            return self
+                .release(rx, volume, "its claim has another volume")
+                .await;
         }
         self.unbind_volume(rx, volume).await
     }

@@ -47,6 +47,19 @@ const ALL: [(&str, What); 9] = [
     ("select-node", What::SelectNode),
 ];
 
+impl What {
+    /// The keys that it uses.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            What::Claim => &["claim", "volume", "class", "size"],
+            What::GiveUp | What::Provision | What::SelectNode => &["claim"],
+            What::Make => &["volume", "class", "size"],
+            What::Delete | What::UseAgain | What::Reclaim => &["volume"],
+            What::Reserve => &["claim", "volume"],
+        }
+    }
+}
+
 /// How often each is drawn.
 const DRAWN: [What; 20] = [
     What::Claim,
@@ -118,13 +131,18 @@ impl Use for UsesVolumes {
 
     /// `use {what?, claim?, volume?, class?, size?}`
     fn order(&self, args: &Args<'_>) -> Result<Asked, String> {
-        Ok(Asked {
+        let asked = Asked {
             what: args.named("what", &ALL)?,
             claim: args.text("claim"),
             volume: args.text("volume"),
             class: args.named("class", &CLASSES)?,
             size: args.number("size"),
-        })
+        };
+        let mut all = ALL.iter();
+        if let Some((name, what)) = all.find(|(_, what)| Some(*what) == asked.what) {
+            args.only(name, what.keys())?;
+        }
+        Ok(asked)
     }
 
     async fn work(self, client: Client, asked: Asked) {

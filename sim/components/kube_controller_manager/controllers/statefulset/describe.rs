@@ -95,5 +95,6 @@ fn claim(claim: &Json) -> String {
         true => "nobody".to_owned(),
         false => owners.join(" and "),
     };
-    format!("{phase}{volume}, of {of}{goes}")
+    let uid = json::text(claim, &["metadata", "uid"]);
+    format!("{phase}{volume}, of {of} ({uid}){goes}")
 }
