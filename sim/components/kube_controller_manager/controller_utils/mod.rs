@@ -12,7 +12,7 @@
 //! - `discovery`: which resources there are, and the mapping of kinds to them;
 //! - `ranks`: which pods go first; `defects`: mistakes in these;
 //! - `taints`: taints, and how the taints and labels of a node are changed; `pod_status`: how the status of a
-//!   pod is patched.
+//!   pod is patched; `protectionutil`: finalizers that keep what is used.
 
 mod batch;
 mod consistency;
@@ -25,6 +25,7 @@ mod int_or_percent;
 mod pod_control;
 mod pod_status;
 mod pods;
+pub mod protectionutil;
 mod ranks;
 mod ref_manager;
 mod taints;

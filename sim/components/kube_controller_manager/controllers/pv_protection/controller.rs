@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::PERSISTENT_VOLUMES;
-use wavetank_api::{Method, Object, Request, Stored};
+use wavetank_api::{Object, Stored};
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
@@ -13,6 +13,9 @@ use wavetank_engine::{Name, NotState, Rx};
 use wavetank_version::{Defect, Gate, Set, defects};
 
 use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::protectionutil::{
+    is_deletion_candidate, need_to_add_finalizer, update_finalizers,
+};
 use crate::gates;
 use wavetank_components::elected::process_next_work_item;
 
@@ -41,24 +44,6 @@ defects! {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct LetsVolumeGo {
     pub volume: Item,
-}
-
-fn finalizers(volume: &Object) -> &[Json] {
-    json::list(volume.json(), &["metadata", "finalizers"])
-}
-
-fn is_protected(volume: &Object) -> bool {
-    finalizers(volume).iter().any(|own| *own == FINALIZER)
-}
-
-/// `IsDeletionCandidate`
-pub(super) fn is_deletion_candidate(volume: &Object) -> bool {
-    volume.is_being_deleted() && is_protected(volume)
-}
-
-/// `NeedToAddFinalizer`
-fn need_to_add_finalizer(volume: &Object) -> bool {
-    !volume.is_being_deleted() && !is_protected(volume)
 }
 
 /// `isBeingUsed`: who binds volumes says so.
@@ -94,7 +79,7 @@ pub(super) fn new(cx: &mut ControllerContext) -> Arc<dyn Controller> {
 
 /// `pvAddedUpdated`
 fn pv_added_updated(rx: Rx, volume: &Object) {
-    if need_to_add_finalizer(volume) || is_deletion_candidate(volume) {
+    if need_to_add_finalizer(volume, FINALIZER) || is_deletion_candidate(volume, FINALIZER) {
         QUEUE.add(rx, volume.name().into());
     }
 }
@@ -107,38 +92,25 @@ impl VolumeProtectionController {
         };
         let is_used = is_being_used(&volume.object)
             && !self.defects.has(VolumeProtectionDefect::BoundVolumesGo);
-        if is_deletion_candidate(&volume.object) && !is_used {
+        if is_deletion_candidate(&volume.object, FINALIZER) && !is_used {
             rx.note(LetsVolumeGo { volume: key });
-            return self.remove_finalizer(rx, &volume).await;
+            let remove = |own: &mut Vec<Json>| own.retain(|own| *own != FINALIZER);
+            return self.update(rx, &volume, remove).await;
         }
-        if need_to_add_finalizer(&volume.object) {
-            return self.add_finalizer(rx, &volume).await;
+        if need_to_add_finalizer(&volume.object, FINALIZER) {
+            let add = |own: &mut Vec<Json>| own.push(FINALIZER.into());
+            return self.update(rx, &volume, add).await;
         }
         Ok(())
     }
 
-    /// `addFinalizer`
-    async fn add_finalizer(&self, rx: Rx, volume: &Stored) -> Result<(), Failure> {
-        let mut own = finalizers(&volume.object).to_vec();
-        own.push(FINALIZER.into());
-        self.update(rx, volume, own).await
-    }
-
-    /// `removeFinalizer`
-    async fn remove_finalizer(&self, rx: Rx, volume: &Stored) -> Result<(), Failure> {
-        let mut own = finalizers(&volume.object).to_vec();
-        own.retain(|own| *own != FINALIZER);
-        self.update(rx, volume, own).await
-    }
-
-    async fn update(&self, rx: Rx, volume: &Stored, finalizers: Vec<Json>) -> Result<(), Failure> {
-        let mut json = volume.json();
-        json::set(&mut json, &["metadata", "finalizers"], finalizers);
-        let path = PERSISTENT_VOLUMES.path("", volume.object.name());
-        self.rest
-            .object(rx, Request::new(Method::Put, path).with(json))
-            .await?;
-        Ok(())
+    async fn update(
+        &self,
+        rx: Rx,
+        volume: &Stored,
+        change: impl FnOnce(&mut Vec<Json>),
+    ) -> Result<(), Failure> {
+        update_finalizers(rx, &self.rest, &PERSISTENT_VOLUMES, volume, change).await
     }
 }
 

@@ -11,8 +11,9 @@ use wavetank_components::view::ClusterView;
 use wavetank_engine::{Check, Note, Stable, World};
 
 use super::NEEDED;
-use super::controller::{CONTROLLER, LetsVolumeGo, is_being_used, is_deletion_candidate};
+use super::controller::{CONTROLLER, FINALIZER, LetsVolumeGo, is_being_used};
 use crate::controller_utils::pod_key;
+use crate::controller_utils::protectionutil::is_deletion_candidate;
 use crate::somebody_runs;
 
 /// What failed in a storm is tried again a little later than the storm was long; who binds volumes has done its part first.
@@ -82,7 +83,7 @@ fn unused_volumes_go(world: &World) -> Check {
         return Check::Idle;
     }
     for volume in ClusterView(world).all(PERSISTENT_VOLUMES.registry) {
-        if is_deletion_candidate(volume) && !is_being_used(volume) {
+        if is_deletion_candidate(volume, FINALIZER) && !is_being_used(volume) {
             let name = volume.name();
             let message = format!("{name} is being deleted, and no claim is bound to it");
             return violated("volume", name, message);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PODS};
-use wavetank_api::{Method, Object, Request};
+use wavetank_api::{Method, Object, Request, Stored};
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
@@ -14,6 +14,9 @@ use wavetank_version::{Defect, Gate, Set, defects};
 
 use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::pod_key;
+use crate::controller_utils::protectionutil::{
+    is_deletion_candidate, need_to_add_finalizer, update_finalizers,
+};
 use crate::gates;
 use wavetank_components::elected::process_next_work_item;
 
@@ -79,21 +82,6 @@ fn is_pod_terminated(pod: &Object) -> bool {
     matches!(phase, "Failed" | "Succeeded") || pod.is_being_deleted() && runs.next().is_none()
 }
 
-pub(super) fn is_protected(claim: &Json) -> bool {
-    let finalizers = json::list(claim, &["metadata", "finalizers"]);
-    finalizers.iter().any(|own| *own == FINALIZER)
-}
-
-/// `IsDeletionCandidate`
-pub(super) fn is_deletion_candidate(claim: &Object) -> bool {
-    claim.is_being_deleted() && is_protected(claim.json())
-}
-
-/// `NeedToAddFinalizer`
-fn need_to_add_finalizer(claim: &Object) -> bool {
-    !claim.is_being_deleted() && !is_protected(claim.json())
-}
-
 /// Upstream's `Controller`
 #[derive(Debug)]
 struct ProtectionController {
@@ -135,7 +123,7 @@ pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controlle
 
 /// `pvcAddedUpdated`
 fn pvc_added_updated(rx: Rx, claim: &Object) {
-    if need_to_add_finalizer(claim) || is_deletion_candidate(claim) {
+    if need_to_add_finalizer(claim, FINALIZER) || is_deletion_candidate(claim, FINALIZER) {
         QUEUE.add(rx, pod_key(claim));
     }
 }
@@ -173,37 +161,28 @@ impl ProtectionController {
         let Some(claim) = self.claims.get(rx, &key) else {
             return Ok(());
         };
-        if is_deletion_candidate(&claim.object) {
+        if is_deletion_candidate(&claim.object, FINALIZER) {
             if self.is_being_used_with(rx, &key).await? {
                 return Ok(());
             }
             rx.note(LetsClaimGo { claim: key });
-            return self
-                .update(rx, claim.json(), |own| own.retain(|own| *own != FINALIZER))
-                .await;
+            let remove = |own: &mut Vec<Json>| own.retain(|own| *own != FINALIZER);
+            return self.update(rx, &claim, remove).await;
         }
-        if need_to_add_finalizer(&claim.object) {
+        if need_to_add_finalizer(&claim.object, FINALIZER) {
             let add = |own: &mut Vec<Json>| own.push(FINALIZER.into());
-            return self.update(rx, claim.json(), add).await;
+            return self.update(rx, &claim, add).await;
         }
         Ok(())
     }
 
-    /// Upstream's `addFinalizer`, `removeFinalizer`
     async fn update(
         &self,
         rx: Rx,
-        mut claim: Json,
+        claim: &Stored,
         change: impl FnOnce(&mut Vec<Json>),
     ) -> Result<(), Failure> {
-        let mut finalizers = json::list(&claim, &["metadata", "finalizers"]).to_vec();
-        change(&mut finalizers);
-        json::set(&mut claim, &["metadata", "finalizers"], finalizers);
-        let field = |field| json::text(&claim, &["metadata", field]);
-        let path = PERSISTENT_VOLUME_CLAIMS.path(field("namespace"), field("name"));
-        let put = Request::new(Method::Put, path).with(claim);
-        self.rest.object(rx, put).await?;
-        Ok(())
+        update_finalizers(rx, &self.rest, &PERSISTENT_VOLUME_CLAIMS, claim, change).await
     }
 
     /// `isBeingUsedWith`

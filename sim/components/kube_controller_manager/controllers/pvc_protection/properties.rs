@@ -13,10 +13,9 @@ use wavetank_engine::{Check, Note, Property, Reached, Stable, World};
 use wavetank_etcd::{Change, Keys};
 
 use super::NEEDED;
-use super::controller::{
-    CONTROLLER, LetsClaimGo, is_deletion_candidate, is_protected, pod_uses_pvc_for_deletion,
-};
+use super::controller::{CONTROLLER, FINALIZER, LetsClaimGo, pod_uses_pvc_for_deletion};
 use crate::controller_utils::pod_key;
+use crate::controller_utils::protectionutil::{is_deletion_candidate, is_protected};
 use crate::somebody_runs;
 use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
@@ -103,7 +102,7 @@ impl Property for ClaimsInUseStay {
             let (Some(gone), None) = (before, now) else {
                 continue;
             };
-            let was_protected = is_protected(gone.json()) || gone.is_being_deleted();
+            let was_protected = is_protected(gone, FINALIZER) || gone.is_being_deleted();
             let used = self.used.remove(gone.uid()).unwrap_or_default();
             let key = pod_key(gone);
             let still = users(world, &key);
@@ -126,7 +125,7 @@ fn unused_claims_go(after: Duration) -> Stable {
         let store = ClusterView(world).store();
         for claim in store.iter(&prefix).map(|kv| &kv.value) {
             let key = pod_key(claim);
-            if is_deletion_candidate(claim) && users(world, &key).is_empty() {
+            if is_deletion_candidate(claim, FINALIZER) && users(world, &key).is_empty() {
                 let message = format!("the claim {key} is being deleted, and no pod uses it");
                 return violated("claim", &key, message);
             }
