@@ -13,7 +13,7 @@ pub(super) fn of(world: &World, process: ProcId) -> Vec<View> {
         let all = cache.look(world, process);
         let newest = all.iter().map(|(_, own)| own.resource_version).max()?;
         let objects = all.into_iter().map(|(key, object)| Held {
-            key: format!("{}/{key}", resource.registry).into(),
+            key: format!("{}/{key}", resource.registry),
             object,
         });
         Some(View {
