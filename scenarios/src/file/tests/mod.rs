@@ -2,6 +2,7 @@ mod forms;
 mod mistakes;
 mod round_trip;
 mod scenes;
+mod suggestions;
 
 use wavetank_cluster::Components;
 

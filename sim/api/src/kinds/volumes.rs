@@ -286,3 +286,68 @@ fn protect(object: &mut Json, finalizer: &str) {
         json::set(object, &FINALIZERS, all);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(phase: &str) -> Json {
+        json!({
+            "spec": {
+                "accessModes": ["ReadWriteOnce"], "volumeMode": "Filesystem",
+                "resources": {"requests": {"storage": "2Gi"}},
+            },
+            "status": {"phase": phase, "capacity": {"storage": "1Gi"}},
+        })
+    }
+
+    /// Is a claim in this phase refused with another value at this place, and then with one more?
+    fn is_refused(phase: &str, changes: &[(&[&str], &str)]) -> Vec<bool> {
+        let mut old = claim(phase);
+        let refused = changes.iter().map(|(path, value)| {
+            let mut new = old.clone();
+            json::set(&mut new, path, *value);
+            let mut errors = ErrorList::default();
+            validate_persistent_volume_claim_update(&new, &old, &mut errors);
+            old = new;
+            !errors.is_empty()
+        });
+        refused.collect()
+    }
+
+    #[test]
+    fn a_claim_gets_its_volume_and_its_class_once() {
+        for path in [["spec", "volumeName"], ["spec", "storageClassName"]] {
+            let refused = is_refused("Pending", &[(&path, "a"), (&path, "b")]);
+            assert_eq!(refused, [false, true], "{path:?}");
+        }
+        assert_eq!(
+            is_refused("Pending", &[(&["spec", "volumeMode"], "Block")]),
+            [true]
+        );
+    }
+
+    #[test]
+    fn only_a_bound_claim_asks_for_more_and_none_for_less_than_it_has() {
+        let storage: &[&str] = &["spec", "resources", "requests", "storage"];
+        assert_eq!(is_refused("Pending", &[(storage, "3Gi")]), [true]);
+        assert_eq!(is_refused("Pending", &[(storage, "2048Mi")]), [false]);
+        assert_eq!(is_refused("Bound", &[(storage, "3Gi")]), [false]);
+        assert_eq!(is_refused("Bound", &[(storage, "1536Mi")]), [false]);
+        assert_eq!(is_refused("Bound", &[(storage, "1Gi")]), [true]);
+    }
+
+    #[test]
+    fn where_a_volume_is_does_not_change_and_who_claims_it_does() {
+        let old = json!({"spec": {"csi": {"volumeHandle": "v"}, "claimRef": {"name": "c"}}});
+        let errors = |path: &[&str]| {
+            let mut new = old.clone();
+            json::set(&mut new, path, "other");
+            let mut errors = ErrorList::default();
+            (PERSISTENT_VOLUMES.validate_update)(&new, &old, &mut errors);
+            !errors.is_empty()
+        };
+        assert!(errors(&["spec", "csi", "volumeHandle"]));
+        assert!(!errors(&["spec", "claimRef", "name"]));
+    }
+}

@@ -2,6 +2,7 @@
 //! `pkg/util/goroutinemap`, v1.36.2): it asks for a provisioner, and reclaims volumes. Volumes are those of CSI, which their drivers
 //! delete; there is no plugin here for others, so that these fail.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,13 +129,11 @@ impl PersistentVolumeController {
         // `GetDefaultClass`: the newest, of those the first by name.
         let mut defaults = self.classes.list(rx);
         defaults.retain(|class| is_default_annotation(class.object.json()));
-        let made = |of: &Stored| {
-            let made = json::text(of.object.json(), &["metadata", "creationTimestamp"]);
-            made.to_owned()
-        };
-        let newest = defaults.iter().map(made).max();
-        let mut newest_ones = defaults.iter().filter(|class| Some(made(class)) == newest);
-        let Some(class) = newest_ones.next() else {
+        let newest = defaults.iter().max_by_key(|class| {
+            let made = json::text(class.object.json(), &["metadata", "creationTimestamp"]);
+            (made, Reverse(class.object.name()))
+        });
+        let Some(class) = newest else {
             return Ok(false);
         };
         let name = class.object.name();

@@ -4,7 +4,7 @@
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES};
-use wavetank_api::{Method, Request, Stored, json};
+use wavetank_api::{Method, Request, Resource, Stored, json};
 use wavetank_engine::Name;
 
 use super::fields::{
@@ -262,13 +262,20 @@ impl VolumeUser {
             .await;
     }
 
-    /// One of those of a kind for which this is true, if there are any.
+    /// One of a resource for which this is true, if there are any, and of the name that was asked for.
     async fn drawn(
         &self,
-        mut all: Vec<Stored>,
-        wanted: impl Fn(&Stored) -> bool,
+        of: &Resource,
+        name: Option<&str>,
+        wanted: impl Fn(&Json) -> bool,
     ) -> Option<Stored> {
-        all.retain(|own| wanted(own) && !own.object.is_being_deleted());
+        let mut all = self.client.list(of).await;
+        all.retain(|own| {
+            let object = &own.object;
+            name.is_none_or(|name| object.name() == name)
+                && wanted(object.json())
+                && !object.is_being_deleted()
+        });
         match all.is_empty() {
             true => None,
             false => Some(self.client.one_of(&all).await),
@@ -276,23 +283,13 @@ impl VolumeUser {
     }
 
     async fn drawn_volume(&self, wanted: impl Fn(&Json) -> bool) -> Option<Stored> {
-        let all = self.client.list(&PERSISTENT_VOLUMES).await;
-        let named = |own: &Stored| {
-            let asked = self.asked.volume.as_deref();
-            asked.is_none_or(|name| own.object.name() == name)
-        };
-        self.drawn(all, |own| named(own) && wanted(own.object.json()))
-            .await
+        let name = self.asked.volume.as_deref();
+        self.drawn(&PERSISTENT_VOLUMES, name, wanted).await
     }
 
     async fn drawn_claim(&self, wanted: impl Fn(&Json) -> bool) -> Option<Stored> {
-        let all = self.client.list(&PERSISTENT_VOLUME_CLAIMS).await;
-        let named = |own: &Stored| {
-            let asked = self.asked.claim.as_deref();
-            asked.is_none_or(|name| own.object.name() == name)
-        };
-        self.drawn(all, |own| named(own) && wanted(own.object.json()))
-            .await
+        let name = self.asked.claim.as_deref();
+        self.drawn(&PERSISTENT_VOLUME_CLAIMS, name, wanted).await
     }
 
     /// An administrator has looked at a volume that nobody claims any more: it may be claimed again.
