@@ -7,7 +7,7 @@
     reason = "a stopwatch outside the simulated world"
 )]
 
-#[path = "../tests/cluster/mod.rs"]
+#[path = "../tests/suite/cluster.rs"]
 mod cluster;
 
 use std::time::Instant;

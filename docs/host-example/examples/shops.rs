@@ -1,7 +1,7 @@
 //! The command `wavetank` over the control plane, one of the operators, and those who have shops:
 //! `SHOPS=stale cargo run -p shop-operator --example shops -- run docs/host-example/tests/shops.yaml`.
 
-#[path = "../tests/cluster/mod.rs"]
+#[path = "../tests/suite/cluster.rs"]
 mod cluster;
 
 use std::env;

@@ -1,7 +1,5 @@
 //! What the operator asks for is what `rbac.yaml` grants.
 
-mod cluster;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +13,9 @@ use kube::{Api, Client, Resource, ResourceExt};
 use shop_operator::{Error, Shop, correct};
 use wavetank_host::wiring::{check, complaints};
 
-const RBAC: &str = include_str!("../rbac.yaml");
+use crate::cluster;
+
+const RBAC: &str = include_str!("../../rbac.yaml");
 const SEEDS: std::ops::Range<u64> = 0..4;
 
 fn complained(rbac: &str) -> Vec<String> {

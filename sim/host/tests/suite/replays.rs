@@ -113,7 +113,11 @@ fn replays(scenario: &str, name: &str) -> Vec<PathBuf> {
     for trace in &traces {
         let me = std::env::current_exe().expect("this program");
         let mut child = Command::new(me);
-        child.args(["--exact", "replays_what_it_is_given", "--nocapture"]);
+        child.args([
+            "--exact",
+            "replays::replays_what_it_is_given",
+            "--nocapture",
+        ]);
         let child = child.env(TRACE, trace).output().expect("it runs");
         let (out, err) = (child.stdout, child.stderr);
         let said = String::from_utf8_lossy(&out);

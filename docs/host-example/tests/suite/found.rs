@@ -1,7 +1,5 @@
 //! Each mistake is found with the scenario as it is, and shrunk.
 
-mod cluster;
-
 use std::future::Future;
 
 use kube::Client;
@@ -12,6 +10,8 @@ use wavetank_host::wavetank::replay::{in_words, story};
 use wavetank_host::wavetank::shrink::{Effort, shrink};
 use wavetank_host::wavetank::sweep::{Sweep, Unwatched};
 use wavetank_host::wavetank::trace_file;
+
+use crate::cluster;
 
 /// So many seeds are tried, from the first one given on.
 const SEEDS: u64 = 20;

@@ -1,12 +1,12 @@
 //! A run is a function of its seed.
 
-mod cluster;
-
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use shop_operator::correct;
 use wavetank_host::requests;
+
+use crate::cluster;
 
 const SEED: &str = "SHOPS_SEED";
 const PROCESSES: usize = 50;
@@ -31,7 +31,7 @@ fn tells_its_requests() {
 fn told_elsewhere(seed: u64) -> String {
     let me = std::env::current_exe().expect("this program");
     let mut child = Command::new(me);
-    child.args(["--exact", "tells_its_requests", "--nocapture"]);
+    child.args(["--exact", "same::tells_its_requests", "--nocapture"]);
     let out = child.env(SEED, seed.to_string()).output().expect("it runs");
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let (_, log) = text.split_once("<<<").expect("it tells");

@@ -1,13 +1,13 @@
 //! The operators under Sieve's patterns, with no property but that a run ends as it does without faults.
 
-mod cluster;
-
 use std::future::Future;
 
 use kube::Client;
 use shop_operator::{Error, correct, halfway, intermediate, stale};
 use wavetank_host::wavetank::replay::in_words;
 use wavetank_host::wavetank::sweep::{Sweep, Unwatched};
+
+use crate::cluster;
 
 wavetank_host::wavetank::seeds!(
     the_correct_operator_ends_as_without_faults,

@@ -1,8 +1,8 @@
 //! The operators in a storm.
 
-mod cluster;
-
 use shop_operator::correct;
+
+use crate::cluster;
 
 wavetank_host::wavetank::seeds!(
     the_correct_operator_is_clean,

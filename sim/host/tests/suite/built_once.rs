@@ -1,6 +1,6 @@
 //! What the command is built of is not built again for operators that are written with kube.
 
-#[path = "../../../scenarios/tests/suite/built_once.rs"]
+#[path = "../../../../scenarios/tests/suite/built_once.rs"]
 mod of_the_command;
 
 #[test]
