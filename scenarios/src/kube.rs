@@ -40,8 +40,8 @@ use crate::file::{self, Format, Scenario};
 #[derive(Clone, Debug, Default)]
 pub struct Kube {
     components: Components,
-    /// What is bundled, when all is fixed, and whether each is a scope: read once somebody asks what one of it shows.
-    bundled: Arc<OnceLock<Vec<(Job, bool)>>>,
+    /// What is bundled: read once somebody asks what one of it shows.
+    bundled: Arc<OnceLock<Vec<describing::Bundled>>>,
 }
 
 impl Catalogue for Kube {

@@ -42,20 +42,36 @@ fn fixed(kube: &Kube, scenario: &Scenario, release: Option<&'static Release>) ->
         .ok()
 }
 
-/// All of them, when all is fixed.
-fn jobs(kube: &Kube) -> &[(Job, bool)] {
-    let job = |(scenario, is_scope)| Some((fixed(kube, &scenario, None)?, is_scope));
+/// A bundled scenario or scope, when all is fixed.
+#[derive(Debug)]
+pub(super) struct Bundled {
+    job: Job,
+    is_scope: bool,
+    /// Each is asked of several, when one defect is told of.
+    showing: Vec<&'static Defect>,
+}
+
+/// All of them.
+fn jobs(kube: &Kube) -> &[Bundled] {
+    let job = |(scenario, is_scope)| {
+        let job = fixed(kube, &scenario, None)?;
+        Some(Bundled {
+            showing: job.showing().collect(),
+            job,
+            is_scope,
+        })
+    };
     let read = || bundled(kube).filter_map(job).collect();
     kube.bundled.get_or_init(read)
 }
 
 /// The names of the scenarios, and those of the scopes, of which this is true.
-fn that(jobs: &[(Job, bool)], is_so: impl Fn(&Job) -> bool) -> Facts {
+fn that(jobs: &[Bundled], is_so: impl Fn(&Job) -> bool) -> Facts {
     let names = |scope: bool| {
         let all = jobs
             .iter()
-            .filter(|(job, is_scope)| *is_scope == scope && is_so(job));
-        let names: Vec<&str> = all.map(|(job, _)| job.name()).collect();
+            .filter(|own| own.is_scope == scope && is_so(&own.job));
+        let names: Vec<&str> = all.map(|own| own.job.name()).collect();
         joined(names.into_iter().map(str::to_owned).collect())
     };
     vec![fact("scenarios", names(false)), fact("scopes", names(true))]
@@ -74,17 +90,16 @@ pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<S
 
 fn homes_among(
     kube: &Kube,
-    jobs: &[(Job, bool)],
+    jobs: &[Bundled],
     defect: &'static Defect,
 ) -> (Vec<String>, Vec<String>) {
-    let shows = |job: &Job| job.showing().any(|own| own == defect);
-    let home = |own: &Job| {
-        let scenario = &own.scenario;
-        if shows(own) {
+    let home = |own: &Bundled| {
+        let scenario = &own.job.scenario;
+        if own.showing.contains(&defect) {
             return Some(scenario.name.clone());
         }
         // Then it is not for its release that it does not show.
-        if own.fits_a_release(defect) {
+        if own.job.fits_a_release(defect) {
             return None;
         }
         let mut releases = Release::TABLE.iter().rev();
@@ -92,15 +107,16 @@ fn homes_among(
             let job = defect
                 .fits(release.version)
                 .then(|| fixed(kube, scenario, Some(release)));
-            job.flatten().is_some_and(|job| shows(&job))
+            let mut showing = job.iter().flatten().flat_map(Job::showing);
+            showing.any(|own| own == defect)
         })?;
         Some(format!("{} --release {}", scenario.name, release.name))
     };
     let (mut scenarios, mut scopes) = (Vec::new(), Vec::new());
-    for (job, is_scope) in jobs {
-        match is_scope {
-            true => scopes.extend(home(job)),
-            false => scenarios.extend(home(job)),
+    for own in jobs {
+        match own.is_scope {
+            true => scopes.extend(home(own)),
+            false => scenarios.extend(home(own)),
         }
     }
     (scenarios, scopes)
@@ -118,19 +134,20 @@ pub(super) fn releases_that_fit(defect: &Defect) -> String {
 
 pub(super) fn described(kube: &Kube) -> Vec<Listed> {
     let components = &kube.components;
-    let properties = components.properties().into_iter();
+    let properties = components.properties().iter();
     let properties = properties.map(|named| named.info.name.to_owned());
     let defects = components.defects().into_iter();
     let defects = defects.map(|(_, _, defect)| defect.name.to_owned());
     let faults = Faults::KINDS.iter().map(|kind| (*kind).to_owned());
-    let cases = bundled(kube).map(|(scenario, _)| scenario.name);
+    let cases = library::scenario_names().into_iter();
+    let cases = cases.chain(library::scope_names());
     let all = properties.chain(defects).chain(faults).chain(cases);
     all.map(|name| Listed::new(name, "")).collect()
 }
 
 pub(super) fn describe(kube: &Kube, name: &str) -> Option<Described> {
     if let Some(named) = kube.components.property(name) {
-        return Some(property(kube, &named));
+        return Some(property(kube, named));
     }
     if let Some(known) = kube.components.defect(name) {
         return Some(defect(kube, known));
@@ -168,8 +185,8 @@ fn property(kube: &Kube, named: &Named) -> Described {
     let jobs = jobs(kube);
     let mut examples: Vec<(bool, &str)> = jobs
         .iter()
-        .filter(|(job, _)| is_held(job))
-        .map(|(job, is_scope)| (*is_scope, job.name()))
+        .filter(|own| is_held(&own.job))
+        .map(|own| (own.is_scope, own.job.name()))
         .collect();
     examples.sort_by_key(|(is_scope, _)| *is_scope);
     let example = examples.first().map(|(is_scope, case)| match is_scope {
@@ -214,7 +231,7 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
     let ships = Some(flags::shipped_with(defect)).filter(|ships| !ships.is_empty());
     let fitting = (!defect.is_of_etcd()).then(|| releases_that_fit(defect));
     let jobs = jobs(kube);
-    let cannot = jobs.iter().filter_map(|(job, _)| {
+    let cannot = jobs.iter().filter_map(|Bundled { job, .. }| {
         let reason = job.scope()?.cannot_show.remove(defect.name)?;
         Some(format!("{}: {reason}", job.name()))
     });
@@ -223,8 +240,8 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
         let scope = job.scope();
         scope.is_some_and(|scope| scope.shows.iter().any(|name| name == defect.name))
     };
-    let scopes = jobs.iter().filter(|(job, _)| shown_by(job));
-    let scopes: Vec<String> = scopes.map(|(job, _)| job.name().to_owned()).collect();
+    let scopes = jobs.iter().filter(|own| shown_by(&own.job));
+    let scopes: Vec<String> = scopes.map(|own| own.job.name().to_owned()).collect();
     let switch = match defect.kind {
         Kind::Fix => format!("--without {}", defect.name),
         Kind::Defect | Kind::OpenDefect => format!("--defect {}", defect.name),
@@ -268,9 +285,9 @@ fn fault(kube: &Kube, kind: &'static str) -> Described {
         budgets.any(|(name, max)| name == kind && max > 0)
     };
     let jobs = jobs(kube);
-    let mut budgeted = jobs.iter().filter(|(job, _)| is_budgeted(job));
-    let example = budgeted.next().map(|(job, _)| {
-        let case = job.name();
+    let mut budgeted = jobs.iter().filter(|own| is_budgeted(&own.job));
+    let example = budgeted.next().map(|own| {
+        let case = own.job.name();
         format!("wavetank run {case} --fixed --seeds 0..100")
     });
     let in_a_file = Faults::example(kind).unwrap_or_default();
@@ -294,13 +311,13 @@ fn fault(kube: &Kube, kind: &'static str) -> Described {
 }
 
 /// What a scenario needs so that there is somebody whom such a fault can strike.
-fn targets(jobs: &[(Job, bool)], kind: &str) -> Option<String> {
+fn targets(jobs: &[Bundled], kind: &str) -> Option<String> {
     let kind = FaultKind::ALL.into_iter().find(|own| own.name() == kind)?;
     if EVERYWHERE.contains(&kind) {
         return Some("nothing: it strikes whatever there is".to_owned());
     }
     let mut added = BTreeSet::new();
-    for (job, _) in jobs {
+    for Bundled { job, .. } in jobs {
         let setup = Setup {
             drawn: job.components.draw(&job.spec, 0),
             spec: job.spec.clone(),

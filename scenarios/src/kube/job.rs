@@ -69,8 +69,7 @@ impl Job {
         let properties = match scenario.properties.as_slice() {
             [] => components.fitting(&spec),
             named => {
-                let all = components.properties();
-                let find = |name: &String| all.iter().find(|known| known.info.name == name);
+                let find = |name: &String| components.property(name);
                 named.iter().filter_map(find).cloned().collect()
             }
         };

@@ -16,7 +16,7 @@ pub(super) fn components(components: &Components) -> Vec<Listed> {
 
 /// All properties.
 pub(super) fn properties(components: &Components) -> Vec<Listed> {
-    let listed = |Named { info, .. }: Named| {
+    let listed = |Named { info, .. }: &Named| {
         let class = if info.is_sometimes() {
             "sometimes: "
         } else {
@@ -24,7 +24,7 @@ pub(super) fn properties(components: &Components) -> Vec<Listed> {
         };
         Listed::new(info.name, format!("{class}{}", info.about))
     };
-    components.properties().into_iter().map(listed).collect()
+    components.properties().iter().map(listed).collect()
 }
 
 /// A defect or a fix, and what shipped with it.

@@ -11,6 +11,7 @@ use wavetank_engine::{ProcId, World};
 use wavetank_version::{AnyVersion, Composition, Defect, List, Selection, Version};
 
 use crate::list;
+use crate::properties::{Named, properties_of};
 
 /// The components of which worlds are composed: those that are built in, and those that somebody has added.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct Components {
     all: Vec<Arc<dyn Component>>,
     /// The keys of each: every seed draws for them.
     keys: Vec<Vec<Arc<Keys>>>,
+    /// The properties of all: each scenario that is read looks some up.
+    pub(crate) properties: Vec<Named>,
     /// So many of them are built in.
     built_in: usize,
 }
@@ -28,6 +31,10 @@ impl Default for Components {
         let components = Components {
             built_in: all.len(),
             keys: all.iter().map(|own| keys_of(own.as_ref())).collect(),
+            properties: all
+                .iter()
+                .flat_map(|own| properties_of(own.as_ref()))
+                .collect(),
             all,
         };
         components.assert_unique();
@@ -54,6 +61,7 @@ impl Components {
     /// If it has a name that another has: of itself, of a key, of a property or of a defect.
     pub fn with(mut self, component: impl Component) -> Components {
         self.keys.push(keys_of(&component));
+        self.properties.extend(properties_of(&component));
         self.all.push(Arc::new(component));
         self.assert_unique();
         self
@@ -230,6 +238,9 @@ impl Components {
             let is_new = names.insert(format!("{what} `{name}`"));
             assert!(is_new, "there are two components with the {what} `{name}`");
         };
+        for property in &self.properties {
+            claim("property", property.info.name);
+        }
         // Looks at them.
         let _ = Kinds::with(self.iter().flat_map(|own| own.kinds()).collect());
         for (own, keys) in self.iter().zip(self.keys.iter()) {
@@ -242,9 +253,6 @@ impl Components {
             }
             if let Some(replicas) = own.replicas() {
                 claim("prefix of processes", replicas.prefix);
-            }
-            for property in own.properties() {
-                claim("property", property.name);
             }
             for defect in own.defects().iter().flat_map(|list| list.defects) {
                 claim("defect", defect.name);

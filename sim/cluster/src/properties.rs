@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wavetank_component::{PropertyInfo, Setup, Spec};
+use wavetank_component::{Component, PropertyInfo, Setup, Spec};
 use wavetank_engine::Property;
 
 use crate::Components;
@@ -17,28 +17,30 @@ pub struct Named {
     pub info: PropertyInfo,
 }
 
+/// What a component has.
+pub(crate) fn properties_of(own: &dyn Component) -> impl Iterator<Item = Named> {
+    let of = own.name();
+    let all = own.properties().into_iter();
+    all.map(move |info| Named { of, info })
+}
+
 impl Components {
     /// All properties, in the order of the components.
-    pub fn properties(&self) -> Vec<Named> {
-        let of = |own: &dyn wavetank_component::Component| {
-            let of = own.name();
-            let all = own.properties().into_iter();
-            all.map(move |info| Named { of, info })
-        };
-        self.iter().flat_map(of).collect()
+    pub fn properties(&self) -> &[Named] {
+        &self.properties
     }
 
     /// The property of this name.
-    pub fn property(&self, name: &str) -> Option<Named> {
-        let mut all = self.properties().into_iter();
+    pub fn property(&self, name: &str) -> Option<&Named> {
+        let mut all = self.properties.iter();
         all.find(|named| named.info.name == name)
     }
 
     /// The properties that a scenario is held to if it names none.
     pub fn fitting(&self, spec: &Spec) -> Vec<Named> {
-        let mut all = self.properties();
-        all.retain(|named| named.info.is_by_default(spec));
-        all
+        let all = self.properties.iter();
+        let fitting = all.filter(|named| named.info.is_by_default(spec));
+        fitting.cloned().collect()
     }
 
     /// The properties themselves, in a world that is composed for this.

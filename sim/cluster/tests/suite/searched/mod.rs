@@ -69,7 +69,7 @@ pub fn undisturbed(topology: &Topology, property: &str, until: Time) -> World {
         actions: topology.names().into_iter().map(start).collect(),
         ..Plan::default()
     };
-    let property = topology.components().property(property);
+    let property = topology.components().property(property).cloned();
     let world = topology.world(&[property.expect("there is such")]);
     let choices = FromPlan::new(&plan);
     let outcome = Run::new(world, choices, Limits::until(until), Record::default()).finish();
