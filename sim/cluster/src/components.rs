@@ -238,9 +238,6 @@ impl Components {
             let is_new = names.insert(format!("{what} `{name}`"));
             assert!(is_new, "there are two components with the {what} `{name}`");
         };
-        for property in &self.properties {
-            claim("property", property.info.name);
-        }
         // Looks at them.
         let _ = Kinds::with(self.iter().flat_map(|own| own.kinds()).collect());
         for (own, keys) in self.iter().zip(self.keys.iter()) {
@@ -257,6 +254,9 @@ impl Components {
             for defect in own.defects().iter().flat_map(|list| list.defects) {
                 claim("defect", defect.name);
             }
+        }
+        for property in &self.properties {
+            claim("property", property.info.name);
         }
     }
 }
