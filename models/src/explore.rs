@@ -266,8 +266,7 @@ impl Shared<'_> {
         let (model, mut coverage) = (self.explorer.model, Coverage::default());
         coverage.begun(&node);
         let violated = self.explorer.recovery;
-        let violated =
-            violated.and_then(|own| own.fails(model, &mut Memo::new(), &node, &mut coverage));
+        let violated = violated.and_then(|own| own.fails(model, &node, &mut coverage));
         if let Some(violation) = violated {
             self.found(start, vec![Move::Recover], *violation);
         }
@@ -512,7 +511,7 @@ impl Shared<'_> {
         let Entered::New(frame) = entered else {
             return Some((taken, Came::Known));
         };
-        match recovery.and_then(|own| own.fails(model, memo, frame.node(), coverage)) {
+        match recovery.and_then(|own| own.fails(model, frame.node(), coverage)) {
             Some(violation) => violated(violation, true),
             None => Some((taken, Came::New(frame))),
         }

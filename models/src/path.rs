@@ -36,7 +36,7 @@ pub fn retrace(
             let calm = recovery
                 .expect("such a path is of a search for recovery")
                 .calm();
-            retraced.heal(model, &mut memo, &node, calm);
+            retraced.heal(model, &node, calm);
             return retraced;
         }
         let entry = |place| node.world.pending().nth(place).copied();
@@ -69,11 +69,11 @@ pub fn retrace(
 }
 
 impl Retraced {
-    fn heal(&mut self, model: &WorldModel, memo: &mut Memo, node: &Node, calm: Duration) {
+    fn heal(&mut self, model: &WorldModel, node: &Node, calm: Duration) {
         // The name of an event is known before it happens only.
         let mut next = name_of_next(&node.world);
         let events = &mut self.events;
-        self.violated = heal(model, memo, node, calm, |healer, healing, stepped| {
+        self.violated = heal(model, node, calm, |healer, healing, stepped| {
             let world = &healer.world;
             let what = match healing {
                 Healing::Act(action) => TraceWhat::Act(action.clone()),

@@ -110,7 +110,7 @@ impl Side<'_> {
     fn steps(&mut self, unhealed: &[Option<Violated>]) {
         let walk = self.walk;
         let mut memo = Memo::new();
-        let mut recovery = self.calm.map(|calm| (Recovery::within(calm), Memo::new()));
+        let recovery = self.calm.map(Recovery::within);
         let mut nodes: Vec<Option<Node>> = vec![None; walk.states.len()];
         nodes[0] = Some(self.model.first());
         let mut edges = walk.edges.iter().peekable();
@@ -122,10 +122,10 @@ impl Side<'_> {
             let ours = unhealed.get(from).and_then(Option::as_ref);
             let ours = ours.map(|(property, _)| property.as_str());
             endless += u32::from(ours == Some("no-livelock"));
-            if let Some((recovery, memo)) = &mut recovery
+            if let Some(recovery) = &recovery
                 && endless <= ENDLESS
             {
-                let found = recovery.fails(self.model, memo, &node, &mut Coverage::default());
+                let found = recovery.fails(self.model, &node, &mut Coverage::default());
                 let theirs = found.as_ref().map(|found| found.property.as_str());
                 if theirs != ours {
                     let how = || format!("{theirs:?}, and not {ours:?}, from {}", here(state));

@@ -155,6 +155,13 @@ impl World {
         self.cache_these(DigestKind::COMMON);
     }
 
+    /// The same of the exact fingerprint.
+    pub fn cache_exact_digests(&mut self) {
+        if !self.all_cached.0 {
+            self.cache_these(DigestKind::EXACT);
+        }
+    }
+
     /// The same of both fingerprints.
     pub fn cache_all_digests(&mut self) {
         if self.all_cached.0 {
