@@ -55,6 +55,23 @@ fn central_files_name_no_component() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Nobody tells these anything.
+const NEVER_TOLD: [&str; 3] = ["e", "ms", "z"];
+
+/// Who writes a plan looks there for what a process can be told.
+#[test]
+fn the_page_of_scenarios_has_a_row_of_each_process_that_can_be_told_something() {
+    let page = fs::read_to_string(root().join("docs/SCENARIOS.md")).expect("it is text");
+    let components = Components::default();
+    let prefixes = components.iter().filter_map(|own| own.replicas());
+    let prefixes: Vec<&str> = prefixes.map(|own| own.prefix).collect();
+    assert!(prefixes.len() > 35, "{prefixes:?}");
+    for prefix in prefixes {
+        let has_row = page.contains(&format!("\n| `{prefix}1`: "));
+        assert_eq!(has_row, !NEVER_TOLD.contains(&prefix), "{prefix}1");
+    }
+}
+
 /// What the generic apiserver has of Services: a status code, and a kind that upstream's watch cache sizes by name.
 const OF_THE_API: [&str; 2] = [
     "Reason::ServiceUnavailable",

@@ -65,6 +65,30 @@ run
     replayed.expect(0, &["events match", "no violation"]);
 }
 
+/// Stories say `default/a-bbbbb`, and so may who looks.
+#[test]
+fn an_object_is_named_as_stories_name_it() {
+    let looks = [
+        "pod default/a-bbbbb",
+        "pod/default/a-bbbbb",
+        "pod a-bbbbb -n default",
+    ];
+    let looks = looks.map(|look| {
+        let lines = format!("until differ(m1, etcd, pods)\ndescribe {look}\n");
+        let done =
+            script("shell-named", STALE, &lines).expect(0, &["Key:", "/pods/default/a-bbbbb"]);
+        let (_, looked) = done.stdout.split_once(look).expect("it looks");
+        assert!(!looked.contains("never"), "{looked}");
+        looked.to_owned()
+    });
+    let [first, others @ ..] = &looks;
+    assert!(others.iter().all(|other| other == first), "{looks:#?}");
+    let two = "diff pods default/a-bbbbb etcd m1 -n elsewhere\n";
+    script("shell-named", STALE, two).expect(2, &["elsewhere, as -n says, or default"]);
+    let none = "get nodes x/y\n";
+    script("shell-named", STALE, none).expect(2, &["nodes are in no namespace"]);
+}
+
 /// Going there one by one, at once and backwards comes to the same.
 #[test]
 fn a_moment_does_not_depend_on_the_way_there() {

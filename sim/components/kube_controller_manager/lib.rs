@@ -29,8 +29,8 @@ use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::file::suggest;
 use wavetank_component::values::Choices;
 use wavetank_component::{
-    Component, Description, Hit, Keys, Load, Mistakes, Need, PropertyInfo, Replicas, Section,
-    Setup, Spec, Stored, Wiring,
+    Component, Description, Focus, Hit, Keys, Load, Mistakes, Need, Path, PropertyInfo, Replicas,
+    Section, Setup, Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -135,12 +135,13 @@ impl Component for KubeControllerManager {
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         kube_apiserver::needed_by(KEY, spec, mistakes);
         let options: Options = spec.part();
-        if let Some(unknown) = options.unknown().next() {
+        for (index, unknown) in options.unknown() {
             let all = new_controller_descriptors();
             let all: Vec<&str> = all.iter().map(|own| own.controller_name()).collect();
+            let path = Path::of(Section::Options.key()).key("controllers");
             let message = format!("there is no controller `{unknown}`");
             let help = suggest::help(unknown, &all, "the controllers are");
-            mistakes.value(Section::Options, "controllers", message, help);
+            mistakes.at(path.item(index), Focus::Value, message, help);
         }
         let mut durations = options.leader_elect_lease_durations.iter();
         if durations.any(|duration| *duration < SHORTEST_LEASE) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_client::leader_election::LockKind;
+use wavetank_component::file::suggest;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{Draw, Drawn, Part, Section};
 
@@ -108,13 +109,21 @@ impl Options {
     pub(super) fn runs(&self, controller: &str) -> bool {
         let mut all = new_controller_descriptors().iter();
         let found = all.find(|own| own.controller_name() == controller);
-        found.is_some_and(|own| self.selects(own))
+        found.is_some_and(|own| self.selects(own) || self.misspells(controller))
+    }
+
+    /// Is it meant by a name that nobody knows? Such options are refused for that name, and not for what needs the controller.
+    fn misspells(&self, controller: &str) -> bool {
+        let all = new_controller_descriptors().iter();
+        let all: Vec<&str> = all.map(|own| own.controller_name()).collect();
+        self.unknown()
+            .any(|(_, unknown)| suggest::nearest(unknown, &all) == Some(controller))
     }
 
     /// Names of controllers that nobody knows.
-    pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn unknown(&self) -> impl Iterator<Item = (usize, &str)> {
         let named = self.controllers.iter().flatten().map(String::as_str);
-        named.filter(|name| {
+        named.enumerate().filter(|(_, name)| {
             let mut all = new_controller_descriptors().iter();
             !all.any(|descriptor| descriptor.controller_name() == *name)
         })

@@ -83,11 +83,11 @@ commands! {
     "story", "[N]", "the last N lines that were told until now" => story;
     "points", "", "the points of view: who holds which objects, as of which revision" => points;
     "from", "[POINT]", "look from there if nothing else is said: store, a1, i1, m1/informer" => from;
-    "get", "RESOURCE [NAME] [-A|-n NAMESPACE] [-o wide|yaml|json|name] [--from POINT]",
+    "get", "RESOURCE [[NAMESPACE/]NAME] [-A|-n NAMESPACE] [-o wide|yaml|json|name] [--from POINT]",
         "objects as kubectl prints them" => get;
-    "describe", "RESOURCE NAME [-n NAMESPACE]", "an object, who holds which version of it, and who wrote it" => describe;
-    "diff", "RESOURCE [NAME] POINT POINT [-n NAMESPACE]", "how two points of view differ" => diff;
-    "watch", "RESOURCE [NAME] [--events N] [--from POINT] [-A|-n NAMESPACE]", "goes on and prints each change" => watch;
+    "describe", "RESOURCE [NAMESPACE/]NAME [-n NAMESPACE]", "an object, who holds which version of it, and who wrote it" => describe;
+    "diff", "RESOURCE [[NAMESPACE/]NAME] POINT POINT [-n NAMESPACE]", "how two points of view differ" => diff;
+    "watch", "RESOURCE [[NAMESPACE/]NAME] [--events N] [--from POINT] [-A|-n NAMESPACE]", "goes on and prints each change" => watch;
     "processes", "", "who runs, is down, paused or held" => processes;
     "pending", "[N]", "what can happen next, in the order in which it is due" => pending;
     "timers", "[N]", "the same, but only what time alone brings" => timers;

@@ -43,6 +43,29 @@ impl Wanted {
     }
 }
 
+/// The namespace and the name, where both are said as stories say them: `shop/web-1`.
+fn placed(
+    resource: &Resource,
+    option: Option<&str>,
+    name: &str,
+) -> Result<(Option<String>, String), String> {
+    let Some((namespace, name)) = name.split_once('/') else {
+        return Ok((None, name.to_owned()));
+    };
+    let qualified = resource.qualified();
+    if !resource.namespaced {
+        return Err(format!(
+            "{qualified} are in no namespace: `{namespace}/{name}` is none of them"
+        ));
+    }
+    if let Some(option) = option.filter(|option| *option != namespace) {
+        return Err(format!(
+            "the namespace is {option}, as -n says, or {namespace}, as `{namespace}/{name}` does?"
+        ));
+    }
+    Ok((Some(namespace.to_owned()), name.to_owned()))
+}
+
 impl Session<'_> {
     fn wanted(&self, words: &Words<'_>) -> Result<Wanted, String> {
         let given = words.given(&FLAGS, &OPTIONS)?;
@@ -54,13 +77,18 @@ impl Session<'_> {
         };
         let resource = self.travel.resource(resource)?;
         let all = given.option(&FLAGS).is_some();
-        let namespace = given.option(&["-n", "--namespace"]);
+        let name = of_path.or_else(|| given.operands.get(1).cloned());
+        let option = given.option(&["-n", "--namespace"]);
+        let placed = name.map(|name| placed(resource, option, &name));
+        let (of_name, name) = placed.transpose()?.unzip();
+        let of_name = of_name.flatten();
+        let namespace = of_name.as_deref().or(option);
         let namespace = namespace.unwrap_or(&self.namespace).to_owned();
         let point = given.option(&["--from"]).map(Point::parse);
         Ok(Wanted {
             resource,
-            name: of_path.or_else(|| given.operands.get(1).cloned()),
-            namespace: (!all).then_some(namespace),
+            name,
+            namespace: (of_name.is_some() || !all).then_some(namespace),
             point: point.unwrap_or_else(|| self.from.clone()),
             given,
         })
@@ -189,17 +217,20 @@ impl Session<'_> {
             _ => return Err(say.to_owned()),
         };
         let resource = self.travel.resource(resource)?;
+        let option = given.option(&["-n", "--namespace"]);
+        let name = name.map(|name| placed(resource, option, name));
+        let name = name.transpose()?;
         let [one, other] = [one, other].map(|own| Point::parse(own));
         let sees = [&one, &other].map(|point| self.travel.see(point, resource));
         let [left, right] = sees;
         let (left, right) = (left?, right?);
-        let Some(name) = name else {
+        let Some((of_name, name)) = name else {
             return Ok(whole(&one, &left, &other, &right));
         };
-        let namespace = given.option(&["-n", "--namespace"]);
+        let namespace = of_name.as_deref().or(option);
         let namespace = namespace.unwrap_or(&self.namespace);
         let lines = |seen: &Seen| {
-            let held = seen.get(resource, namespace, name);
+            let held = seen.get(resource, namespace, &name);
             held.map_or(Vec::new(), |held| yaml(&held.object.json()))
         };
         let (before, after) = (lines(&left), lines(&right));

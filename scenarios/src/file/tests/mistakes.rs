@@ -158,6 +158,27 @@ fn nobody_uses_etcd() {
     );
 }
 
+/// What needs the controller is not said to be wrong as well.
+#[test]
+fn a_controller_is_misspelt() {
+    let bundled = include_str!("../../../volume-storm.yaml");
+    let bundled = bundled.replace("name: volume-storm", "name: full");
+    let text = bundled.replace(
+        "    - persistentvolume-binder-",
+        "    - persistentvolume-bindr-",
+    );
+    let report = read(&text).expect_err("nobody has heard of it");
+    assert_eq!(report.mistakes().len(), 1, "{report}");
+    snapshot("misspelt-controller", &report.to_string());
+    let text = bundled.replace("    - persistentvolume-binder-controller\n", "");
+    let report = read(&text).expect_err("its properties need it");
+    assert!(
+        report
+            .to_string()
+            .contains("about the controller that binds claims")
+    );
+}
+
 #[test]
 fn a_property_of_etcd_needs_its_clients() {
     mistakes(
