@@ -35,7 +35,7 @@ use wavetank_component::{
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
-use options::{Decided, SHORTEST_LEASE};
+use options::{Decided, SHORTEST_LEASE, controller_names};
 use wavetank_components::{informers, kube_apiserver, metrics_servers, sieve};
 
 pub use compared::Sieve;
@@ -136,11 +136,9 @@ impl Component for KubeControllerManager {
         kube_apiserver::needed_by(KEY, spec, mistakes);
         let options: Options = spec.part();
         for (index, unknown) in options.unknown() {
-            let all = new_controller_descriptors();
-            let all: Vec<&str> = all.iter().map(|own| own.controller_name()).collect();
             let path = Path::of(Section::Options.key()).key("controllers");
             let message = format!("there is no controller `{unknown}`");
-            let help = suggest::help(unknown, &all, "the controllers are");
+            let help = suggest::help(unknown, &controller_names(), "the controllers are");
             mistakes.at(path.item(index), Focus::Value, message, help);
         }
         let mut durations = options.leader_elect_lease_durations.iter();

@@ -114,10 +114,8 @@ impl Options {
 
     /// Is it meant by a name that nobody knows? Such options are refused for that name, and not for what needs the controller.
     fn misspells(&self, controller: &str) -> bool {
-        let all = new_controller_descriptors().iter();
-        let all: Vec<&str> = all.map(|own| own.controller_name()).collect();
         self.unknown()
-            .any(|(_, unknown)| suggest::nearest(unknown, &all) == Some(controller))
+            .any(|(_, unknown)| suggest::nearest(unknown, &controller_names()) == Some(controller))
     }
 
     /// Names of controllers that nobody knows.
@@ -128,6 +126,12 @@ impl Options {
             !all.any(|descriptor| descriptor.controller_name() == *name)
         })
     }
+}
+
+/// What controllers can be called.
+pub(super) fn controller_names() -> Vec<&'static str> {
+    let all = new_controller_descriptors().iter();
+    all.map(|own| own.controller_name()).collect()
 }
 
 /// What a seed decides.
