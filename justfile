@@ -7,9 +7,12 @@ storm *args:
 test *args:
     cargo test {{args}}
 
-# What CI runs.
+# What CI runs for each change, and each night.
 ci:
     .ci/run
+
+nightly:
+    .ci/nightly
 
 bench *args:
     cargo bench --bench speed -- {{args}}
@@ -37,10 +40,6 @@ mutants *args:
 
 schema:
     cargo run -- schema > scenarios/scenario.schema.json
-
-# Searches of a scope that take too long for a test.
-search:
-    cargo test --release -p wavetank --test models -- --ignored
 
 # Every bundled scope, searched completely, with every known problem mended.
 check *args:

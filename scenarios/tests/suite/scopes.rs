@@ -198,7 +198,7 @@ scopes! {
 }
 
 /// What such a scope cannot show is looked for within so many steps.
-const AFFORDED: u64 = 400_000;
+const AFFORDED: u64 = 100_000;
 
 /// Scopes that need no line of their own here.
 #[test]
