@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::case::{Case, Flip};
-use crate::catalogue::{Catalogue, Listed};
+use crate::catalogue::{Catalogue, Composition, Listed};
 use crate::shrink::Effort;
 use crate::sweep::{Candidate, Sweep};
 use crate::trace_file::{self, check_writable};
@@ -50,6 +50,7 @@ pub(super) fn matrix(catalogue: &dyn Catalogue, args: &MatrixArgs) -> Result<Exi
         eprintln!("with `{}`", defect.name);
         rows.push(row(case.as_ref(), Some(defect), args, stop)?);
     }
+    look_for_scopes(catalogue, &mut rows);
     let is_whole = !stop.load(Ordering::Relaxed);
     let (report, exit) = Report::new(fixed.as_ref(), args, rows, is_whole);
     match args.format {
@@ -86,6 +87,24 @@ fn chosen(fixed: &dyn Case, args: &MatrixArgs) -> Result<Vec<Flip>, Problem> {
         })
     };
     args.defect.iter().map(named).collect()
+}
+
+/// What the seeds do not show, a scope may.
+fn look_for_scopes(catalogue: &dyn Catalogue, rows: &mut [Row]) {
+    let mut missed: Vec<&mut Row> = rows.iter_mut().filter(|row| row.is_missed()).collect();
+    if missed.is_empty() {
+        return;
+    }
+    for listed in catalogue.scopes() {
+        let opened = catalogue.open(&listed.name, &Composition::default());
+        let scope = opened.ok().and_then(|case| case.scope());
+        let shows = scope.map_or_else(Vec::new, |scope| scope.shows);
+        for row in &mut missed {
+            if row.defect.as_ref().is_some_and(|own| shows.contains(own)) {
+                row.shown_by.push(listed.name.clone());
+            }
+        }
+    }
 }
 
 /// Sweeps one case; its traces are on disk before they are looked at.

@@ -79,6 +79,9 @@ pub(super) struct Row {
     pub events: u64,
     /// Guarantees that no seed put to the test.
     pub untested: Vec<String>,
+    /// Scopes that show for certain what no seed showed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
     pub violations: Vec<Hit>,
 }
 
@@ -152,7 +155,21 @@ impl Row {
             hit,
             events: swept.totals.events,
             untested,
+            shown_by: Vec::new(),
             violations,
+        }
+    }
+
+    /// Did no seed show the defect?
+    pub fn is_missed(&self) -> bool {
+        self.outcome == Outcome::NotFound
+    }
+
+    fn scopes(&self) -> String {
+        match &self.shown_by[..] {
+            [] => String::new(),
+            [scope] => format!("; the scope `{scope}` shows it"),
+            scopes => format!("; the scopes `{}` show it", scopes.join("`, `")),
         }
     }
 
@@ -167,8 +184,9 @@ impl Row {
                 "with `{defect}` a violation was found that it does not explain"
             )),
             (Some(defect), Outcome::NotFound) => Some(format!(
-                "`{defect}` was not found under {}",
-                human::count(seeds, "seed")
+                "`{defect}` was not found under {}{}",
+                human::count(seeds, "seed"),
+                self.scopes()
             )),
             (_, Outcome::Untested) => Some(format!(
                 "never put to the test: {}",
