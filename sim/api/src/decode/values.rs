@@ -7,7 +7,6 @@ use jiff::civil::Date;
 use jiff::tz::Offset;
 
 use crate::quote;
-use crate::times::Stamp;
 
 /// How an instant is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,11 +46,11 @@ pub(crate) fn time(text: &str, layout: Layout) -> Result<String, String> {
         ),
         Miss::Message(message) => format!("parsing time {}: {message}", quote::quote(text)),
     })?;
-    let stamp = Stamp::from(stamp);
-    Ok(match layout {
-        Layout::Seconds => stamp.seconds(),
-        Layout::Micros => stamp.micros(),
-    })
+    let format = match layout {
+        Layout::Seconds => "%Y-%m-%dT%H:%M:%SZ",
+        Layout::Micros => "%Y-%m-%dT%H:%M:%S.%6fZ",
+    };
+    Ok(stamp.strftime(format).to_string())
 }
 
 struct Cursor<'a> {
