@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use wavetank::case::run_seed;
 use wavetank_engine::Class;
 use wavetank_engine::drive::Ending;
-
 use wavetank_engine::trace::Record;
 
 use crate::support::pin::{Pin, read, violated};
